@@ -1,4 +1,5 @@
 import { decideSlot } from './decide.ts';
+import { maxNamed } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
 import { indexRows, type RowTable } from './table.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -14,6 +15,10 @@ export interface DecidedRows {
   /** The number of rows that an earlier run sent, and this one sends again; and of those among them that may be billed twice. */
   again: number;
   twice: number;
+  /** The number of rows that this run sends for the first time, and that were not edited. */
+  fresh: number;
+  /** The places of the first few of both. */
+  first: { again: readonly number[]; fresh: readonly number[] };
   /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
   left: number;
   leftAgain: number;
@@ -37,8 +42,6 @@ interface ComparedRows {
 export interface Deciding {
   policy: BatchPolicy;
   state: BatchState;
-  /** Gets the place of each row that is sent, whether it was sent before, and whether it was edited. */
-  onDue(place: number, isAgain: boolean, edited: EditedRow | undefined): void;
 }
 
 /** Decides which rows are sent, in the order of the file, and counts them. */
@@ -47,9 +50,13 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
   const { slots } = options.state;
   const open = findOpen(table, deciding, options);
   const { due, held } = cutToLimit(open, table, options);
-  const editedAt = new Map(edited.map((row) => [row.place, row]));
+  const isEdited = new Set(edited.map(({ place }) => place));
   const isHeld = new Set(held);
-  const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, left: 0, leftAgain: 0 };
+  const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, fresh: 0, left: 0, leftAgain: 0 };
+  const first: Record<'again' | 'fresh', number[]> = { again: [], fresh: [] };
+  const countDue = (kind: 'again' | 'fresh', place: number): void => {
+    if (counts[kind]++ < maxNamed) first[kind].push(place);
+  };
   for (let place = 0; place < table.size; place++) {
     if (isOwn(place)) counts.jobs++;
     if (open[place] === 0 || isHeld.has(place)) continue;
@@ -60,11 +67,11 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
       continue;
     }
     counts.toSend++;
-    if (wasSent) counts.again++;
+    if (wasSent) countDue('again', place);
+    else if (!isEdited.has(place)) countDue('fresh', place);
     if (slots.stateOf(slot) === 'sent' || unsure.has(slot)) counts.twice++;
-    options.onDue(place, wasSent, editedAt.get(place));
   }
-  return { ...counts, due, held };
+  return { ...counts, first, due, held };
 }
 
 /** The rows of this shard that lack an answer, by their places. */

@@ -1,7 +1,7 @@
 import { type EditedRow, findEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { isMadeAgain } from './decide.ts';
-import { decideRows, openMended, type DecidedRows, type Deciding } from './decide-rows.ts';
+import { decideRows, openMended, type DecidedRows } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale, openWaiting } from './stale.ts';
@@ -101,6 +101,8 @@ export function emptyPlan(origin: string): BatchPlan {
     toSend: 0,
     again: 0,
     twice: 0,
+    fresh: 0,
+    first: { again: [], fresh: [] },
     left: 0,
     leftAgain: 0,
     held: [],
@@ -110,7 +112,7 @@ export function emptyPlan(origin: string): BatchPlan {
 }
 
 /** The batch to plan, and callbacks that get its rows. */
-interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'>, Pick<Deciding, 'onDue'> {
+interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'> {
   signal: AbortSignal;
   /** Takes a mistake in the jobs, so that all are reported together; throws anything else. */
   onFault(error: unknown): void;

@@ -1,10 +1,8 @@
 import {
   type Batch,
   type BatchPlan,
-  type EditedRow,
   getRequestOrigin,
   type Job,
-  maxNamed,
   planBatch,
   type PreparedJob,
 } from '../../../batch/index.ts';
@@ -23,15 +21,8 @@ import type { FoundRow } from './row-names.ts';
 
 /** The facts of a plan that people are told, beside those that the run needs. */
 export interface BatchPlanFacts {
-  /**
-   * Jobs that are sent because they were edited: their number, the number of those that only use a newer result, whether some of them
-   * may be new, and the most that they can cost if known.
-   */
-  edited: { places: number[]; jobs: number; stale: number; mayBeNew: boolean; most: readonly Cost[] | undefined };
-  /** The first jobs that are sent again, by their places. */
-  again: number[];
-  /** The number of jobs that are sent for the first time and were not edited, and the places of the first of them. */
-  fresh: { places: number[]; jobs: number };
+  /** The most that the requests of jobs can cost, by their places; absent for those that were not built, or have no price. */
+  mostOf: (Cost | undefined)[];
   pricing: PriceFacts;
 }
 
@@ -45,9 +36,8 @@ interface PriceFacts {
 }
 
 export function emptyFacts(): BatchPlanFacts {
-  const edited = { places: [], jobs: 0, stale: 0, mayBeNew: false, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
-  return { edited, again: [], fresh: { places: [], jobs: 0 }, pricing };
+  return { mostOf: [], pricing };
 }
 
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
@@ -64,7 +54,6 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
   let lineErrors: LineErrors | undefined;
   const redo = flags.redo && openRedo(flags.redo, { ...batch, source });
   let named: readonly FoundRow[] | undefined;
-  const built = keepBuilt(facts);
   const plan = await planBatch({
     ...batch,
     signal: context.signal,
@@ -74,7 +63,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       throw await duplicateError(job, source);
     },
     onRow: (job, place) => redo?.see(job, place),
-    ...built,
+    onBuilt: (place, prepared) => keepMost(place, prepared, facts),
     async afterAll(read) {
       lineErrors?.throwIfAny();
       if (read.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
@@ -129,28 +118,17 @@ async function checkPriced(
   return context.ui.warn(warning);
 }
 
-/** Keeps what the requests that were built can cost, and counts those that are sent. */
-function keepBuilt(facts: BatchPlanFacts) {
-  /** The most that the requests of rows can cost, by their places. */
-  const mostOf: (Cost | undefined)[] = [];
-  return {
-    onBuilt(place: number, { request, settings, bound }: PreparedJob): void {
-      if (!bound?.isMost) return;
-      const currency = getCurrency(findPrice(settings.prices, request.model) ?? {});
-      mostOf[place] = { amount: bound.amount, currency };
-    },
-    onDue(place: number, isAgain: boolean, isEdited: EditedRow | undefined): void {
-      if (isAgain && facts.again.length <= maxNamed) facts.again.push(place);
-      if (!isAgain && !isEdited && facts.fresh.jobs++ < maxNamed) facts.fresh.places.push(place);
-      if (!isEdited) return;
-      const { edited } = facts;
-      if (edited.jobs++ < maxNamed) edited.places.push(place);
-      if (isEdited.isStale) edited.stale++;
-      edited.mayBeNew ||= isEdited.mayBeNew;
-      const most = mostOf[place];
-      edited.most = most && edited.most ? addCost(edited.most, most) : undefined;
-    },
-  };
+/** Keeps the most that a request which was built can cost. */
+function keepMost(place: number, { request, settings, bound }: PreparedJob, { mostOf }: BatchPlanFacts): void {
+  if (!bound?.isMost) return;
+  const currency = getCurrency(findPrice(settings.prices, request.model) ?? {});
+  mostOf[place] = { amount: bound.amount, currency };
+}
+
+/** The most that some jobs can cost; undefined if that is not known of each. */
+export function sumMost(places: readonly number[], { mostOf }: BatchPlanFacts): readonly Cost[] | undefined {
+  const most = places.flatMap((place) => mostOf[place] ?? []);
+  return most.length < places.length ? undefined : most.reduce<readonly Cost[]>(addCost, []);
 }
 
 /** Checks the gateways of the requests, which no job can do by itself, and whether a key may go there. */

@@ -1,6 +1,8 @@
 import {
+  type BatchPlan,
   countAside,
   countRows,
+  type EditedRow,
   findWithoutImage,
   formatCount,
   listIds,
@@ -12,6 +14,7 @@ import {
 import type { Context } from '../../context.ts';
 import { describeCosts } from '../../../library/index.ts';
 import type { PlannedBatch } from './batch.ts';
+import { sumMost } from './plan.ts';
 import type { JobSource } from './jobs/source.ts';
 import { toTypedFolder } from './kept-command.ts';
 import { describeStates, listLeftToRedo, listStates } from './states.ts';
@@ -33,11 +36,13 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
 }
 
 /** The number of jobs that are sent, and of those that are sent a second time: these may be paid for twice. */
-function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: PlannedBatch): string {
+function describeNext({ plan }: PlannedBatch): string {
+  const { toSend, again, fresh } = plan;
   if (again === 0) return `${toSend} ${be(toSend, 'is')} sent now`;
+  const edited = listChanged(plan).length;
   const others = [
-    ...(edited.jobs > 0 ? [`${edited.jobs} as ${edited.jobs === 1 ? 'it' : 'they'} changed`] : []),
-    ...(fresh.jobs > 0 ? [`${fresh.jobs} for the first time`] : []),
+    ...(edited > 0 ? [`${edited} as ${edited === 1 ? 'it' : 'they'} changed`] : []),
+    ...(fresh > 0 ? [`${fresh} for the first time`] : []),
   ];
   return [`${again} ${be(again, 'is')} sent again`, ...others].join(', ');
 }
@@ -47,16 +52,19 @@ export async function describeAgain({ facts, host, jobs, plan, policy, state }: 
   const lines: string[] = [];
   const twice =
     plan.twice > 0 ? ` (${plan.twice === plan.again && plan.twice > 1 ? 'they' : plan.twice} may be billed twice)` : '';
-  if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}${twice}`);
-  const { edited, fresh } = facts;
-  if (policy.onlyNamed && fresh.jobs > 0)
-    lines.push(`sent for the first time: ${await nameRows(fresh.places, fresh.jobs, jobs)}`);
-  if (edited.jobs > 0) {
-    const most = edited.most && edited.most.length > 0 ? `, for at most ${describeCosts(edited.most)}` : '';
-    const names = await nameRows(edited.places, edited.jobs, jobs);
-    const are = be(edited.jobs, 'is');
-    const what = edited.mayBeNew ? `or ${are} new, and ${are} paid for` : `and ${are} paid for again`;
-    lines.push(`${describeChanges(edited)} ${what}${most}: ${names}`);
+  if (plan.again > 0) lines.push(`sent again: ${await nameRows(plan.first.again, plan.again, jobs)}${twice}`);
+  if (policy.onlyNamed && plan.fresh > 0)
+    lines.push(`sent for the first time: ${await nameRows(plan.first.fresh, plan.fresh, jobs)}`);
+  const edited = listChanged(plan);
+  if (edited.length > 0) {
+    const places = edited.map(({ place }) => place);
+    const most = sumMost(places, facts) ?? [];
+    const atMost = most.length > 0 ? `, for at most ${describeCosts(most)}` : '';
+    const names = await nameRows(places, edited.length, jobs);
+    const are = be(edited.length, 'is');
+    const mayBeNew = edited.some((row) => row.mayBeNew);
+    const what = mayBeNew ? `or ${are} new, and ${are} paid for` : `and ${are} paid for again`;
+    lines.push(`${describeChanges(edited)} ${what}${atMost}: ${names}`);
   }
   const left = [...plan.table.edited];
   if (left.length > 0) {
@@ -75,9 +83,15 @@ export async function describeAgain({ facts, host, jobs, plan, policy, state }: 
   return lines;
 }
 
+/** The rows that are sent because they, or answers that they use, changed. */
+function listChanged({ due, edited }: BatchPlan): EditedRow[] {
+  return edited.filter(({ place }) => due[place] === 1);
+}
+
 /** `2 jobs were edited`, `1 job uses a newer result`, or both. */
-function describeChanges({ jobs, stale }: PlannedBatch['facts']['edited']): string {
-  const edited = jobs - stale;
+function describeChanges(rows: readonly EditedRow[]): string {
+  const stale = rows.filter(({ isStale }) => isStale).length;
+  const edited = rows.length - stale;
   const parts = [
     ...(edited > 0 ? [`${formatCount(edited, 'job')} ${be(edited, 'was')} edited`] : []),
     ...(stale > 0 ? [`${formatCount(stale, 'job')} ${stale === 1 ? 'uses' : 'use'} a newer result`] : []),

@@ -253,7 +253,7 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
       about: 'session',
       line: ['chat "my name is Al" --session ./s.jsonl', 'chat "who am I?" --session ./s.jsonl --json'],
     },
-    { about: 'conversation', line: 'chat', typed: ['hello', '/retry', '/help', '/usage'] },
+    { about: 'conversation', line: 'chat', typed: ['hello', '/help', '/usage'] },
   ],
   cuts,
   errors: refusals.flatMap(([command, reply]) =>

@@ -19,10 +19,9 @@ import {
   syncFolder,
   takeLock,
   usageError,
-  writeAtomically,
   writeFully,
 } from '../../library/index.ts';
-import { endsTurn, lastTurnStart, parseMessage, type SessionMessage } from './message.ts';
+import { endsTurn, parseMessage, type SessionMessage } from './message.ts';
 
 /** The content of a session file. */
 interface StoredSession {
@@ -43,8 +42,6 @@ export interface SessionFile {
   readonly torn: boolean;
   /** Appends a complete turn and syncs it. Throws GatewayError not-written; then the file is unchanged. */
   append(turn: readonly SessionMessage[]): Promise<void>;
-  /** Replaces the last turn atomically. */
-  replaceLast(turn: readonly SessionMessage[]): Promise<void>;
   /** Releases the lock. */
   close(): Promise<void>;
 }
@@ -175,8 +172,6 @@ export async function openSession(named: string): Promise<SessionFile> {
         return stored.end < stored.size;
       },
       append: (turn) => update(() => appendTurn(path, stored, turn)),
-      replaceLast: (turn) =>
-        update(() => rewrite(path, stored, [...stored.messages.slice(0, lastTurnStart(stored.messages)), ...turn])),
       close: () => lock.release(),
     };
   } catch (error) {
@@ -237,16 +232,6 @@ async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array;
     await handle.truncate(at).catch(() => {});
     throw error;
   }
-}
-
-async function rewrite(path: string, stored: StoredSession, messages: SessionMessage[]): Promise<StoredSession> {
-  if (stored.end < stored.size) {
-    const handle = await open(path, 'r');
-    await copySessionTail(path, stored, handle).finally(() => handle.close().catch(() => undefined));
-  }
-  const bytes = Buffer.from(toSessionLines(messages));
-  await writeAtomically(path, (handle) => writeFully(handle, bytes, 0));
-  return { messages, end: bytes.length, size: bytes.length, lacksBreak: false };
 }
 
 function toSessionLines(messages: readonly SessionMessage[]): string {

@@ -1,7 +1,6 @@
 import {
   existsSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -49,10 +48,10 @@ test('a link to a session has the same lock, and stays a link', async () => {
   symlinkSync('talk.jsonl', link);
   const session = await openSession(link);
   await expect(openSession(path)).rejects.toThrow('is in use by');
-  await session.replaceLast(turn(2));
+  await session.append(turn(2));
   await session.close();
   expect(lstatSync(link).isSymbolicLink()).toBe(true);
-  expect(readFileSync(path, 'utf8')).toBe(lines(2));
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
 });
 
 test('a file that was cut at any byte is read as its complete turns, and continues after them', async () => {
@@ -88,13 +87,13 @@ test.each([
   expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
 });
 
-test('an incomplete turn is moved to the aside file, also if the last turn is replaced', async () => {
+test('an incomplete turn is moved to the aside file', async () => {
   const half = '{"role":"user","content":"q2"}\n{"role":"assistant","con';
   const path = place(lines(1) + half);
   const session = await openSession(path);
-  await session.replaceLast(turn(3));
+  await session.append(turn(3));
   await session.close();
-  expect(readFileSync(path, 'utf8')).toBe(lines(3));
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 3));
   expect(readFileSync(`${path}.aside`, 'utf8')).toBe(`${half}\n`);
   expect(statSync(`${path}.aside`).mode & 0o777).toBe(0o600);
 });
@@ -121,7 +120,6 @@ test.skipIf(!tellsOpenFiles)('reading and writing a session leaves no file open'
   const path = place(lines(1));
   const session = await openSession(path);
   await session.append(turn(2));
-  await session.replaceLast(turn(3));
   await session.close();
   expect(openFilesIn(dirname(path))).toEqual([]);
 });
@@ -149,16 +147,6 @@ test.each([
   await expect(readSession(path)).rejects.toMatchObject({ class: 'usage', message: expect.stringContaining('line 3') });
 });
 
-test('replaces only the last turn', async () => {
-  const path = place(lines(1, 2));
-  const session = await openSession(path);
-  await session.replaceLast(turn(9));
-  await session.append(turn(3));
-  await session.close();
-  expect(readFileSync(path, 'utf8')).toBe(lines(1, 9, 3));
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-});
-
 test('does not overwrite lines that another program added meanwhile', async () => {
   const path = place(lines(1));
   const session = await openSession(path);
@@ -178,17 +166,6 @@ test('a session that another program removed meanwhile is not created again', as
   });
   await session.close();
   expect(readdirSync(dirname(path))).toEqual([]);
-});
-
-test('a turn that cannot replace another leaves no file beside the session', async () => {
-  const path = place(lines(1));
-  const session = await openSession(path);
-  rmSync(path);
-  mkdirSync(path);
-  await expect(session.replaceLast(turn(9))).rejects.toMatchObject({ class: 'not-written' });
-  expect(session.messages).toEqual(turn(1));
-  await session.close();
-  expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
 });
 
 test('a turn that is written only in part leaves the session unchanged', async () => {

@@ -29,7 +29,7 @@ export async function runInteractive(
   context.atEnd(() => client.close());
   await warnOfPrice(settings, ui);
   const history = flags.save === false ? noHistory : await openHistory();
-  const editor = await io.openEditor({ history: history.entries, complete: (line) => completeSlash(line, io.cwd) });
+  const editor = await io.openEditor({ history: history.entries, complete: completeSlash });
   context.atEnd(async () => editor.close());
   const talk: Talk = {
     context,
@@ -43,7 +43,6 @@ export async function runInteractive(
     copies: new Map(),
     messages: resumed?.earlier ?? [],
     session: resumed,
-    last: undefined,
     outcome: emptyOutcome,
   };
   const turns = talk.messages.filter(({ role }) => role === 'assistant').length;

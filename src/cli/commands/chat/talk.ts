@@ -1,4 +1,4 @@
-import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
+import type { SessionMessage } from '../../chat/message.ts';
 import { toStorable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import {
@@ -43,49 +43,24 @@ export interface Talk {
   attach: readonly string[];
   messages: readonly SessionMessage[];
   session: SavedSession | undefined;
-  /** The last prompt, for `/retry`. */
-  last: ChatPrompt | undefined;
   /** The outcome of the last prompt, with the sums of all prompts: `addUp` makes it. */
   outcome: Outcome;
 }
 
-interface ChatPrompt {
-  readonly text: string;
-  readonly images: readonly string[];
-  readonly attach: readonly string[];
-  readonly answered: boolean;
-}
-
 /** Sends a prompt; a failure is printed, and the conversation goes on. Returns false after Ctrl-C twice. */
 export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
-  const { images, attach } = talk;
-  talk.images = [];
-  talk.attach = [];
-  return runPrompt({ text, images, attach, answered: false }, talk);
-}
-
-/** Sends the last prompt again, and replaces its answer. */
-export async function retryPrompt(talk: Talk): Promise<boolean> {
-  const { last } = talk;
-  if (last) return runPrompt(last, talk);
-  await talk.context.ui.note('there is no prompt to ask again');
-  return true;
-}
-
-async function runPrompt(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   const { context, editor } = talk;
   const stop = new AbortController();
   const deadline = deadlineOnce(talk.settings.timeoutMs, AbortSignal.any([context.signal, stop.signal]));
   let leaving = false;
   let request: BuiltRequest | undefined;
   let shown = '';
-  talk.last = prompt;
   editor.onInterrupt((again) => {
     leaving ||= again;
     stop.abort(new GatewayError('interrupted', 'the answer was stopped', { sent: 'unknown' }));
   });
   try {
-    request = await buildPrompt(prompt, talk, deadline);
+    request = await buildPrompt(text, talk, deadline);
     await askAndSave(request, talk, { deadline, onText: (part) => void (shown += part) });
   } catch (error) {
     const isEnding = context.signal.aborted;
@@ -93,22 +68,21 @@ async function runPrompt(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
       const report = toReport(talk.outcome, context);
       const unread = await saveUnread(error, { report, io: context.io, redaction: context.ui });
       await logFailure(unread.error, context);
-    } else if (request === undefined || shown.trim() === '')
-      await context.ui.note('stopped; this turn is not kept. /retry asks it again');
+    } else if (request === undefined || shown.trim() === '') await context.ui.note('stopped; this turn is not kept');
     else await saveShown(shown, request, talk);
     if (isEnding) throw error;
   } finally {
+    talk.images = [];
+    talk.attach = [];
     editor.onInterrupt(undefined);
   }
   return !leaving;
 }
 
 /** The request of a prompt, which goes on with the conversation. */
-async function buildPrompt(prompt: ChatPrompt, talk: Talk, deadline: () => Deadline): Promise<BuiltRequest> {
-  const { context, settings, flags, system, copies } = talk;
-  const { text, images: image, attach } = prompt;
-  const before = saidBefore(talk);
-  const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
+async function buildPrompt(text: string, talk: Talk, deadline: () => Deadline): Promise<BuiltRequest> {
+  const { context, settings, flags, system, copies, images: image, attach, messages } = talk;
+  const earlier = system === null ? messages.map((message) => ({ ...message, system: undefined })) : messages;
   const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
   return prepareRequest([], turnFlags, building);
@@ -164,12 +138,7 @@ async function saveShown(text: string, request: BuiltRequest, talk: Talk): Promi
     ],
     talk,
   );
-  await ui.note('stopped; what came of the answer is kept. /retry asks it again');
-}
-
-/** The messages before the last prompt, whose answer is replaced if it has one. */
-function saidBefore({ last, messages }: Talk): readonly SessionMessage[] {
-  return last?.answered ? messages.slice(0, lastTurnStart(messages)) : messages;
+  await ui.note('stopped; what came of the answer is kept');
 }
 
 /**
@@ -177,17 +146,12 @@ function saidBefore({ last, messages }: Talk): readonly SessionMessage[] {
  * named by the date, so that a crash loses no finished turn; if none can be made, there is a warning.
  */
 async function saveTurn(turn: readonly SessionMessage[], talk: Talk): Promise<void> {
-  const { last } = talk;
-  const before = saidBefore(talk);
-  talk.messages = [...before, ...turn];
-  talk.last = last && { ...last, answered: true };
+  talk.messages = [...talk.messages, ...turn];
   if (talk.flags.save === false) return;
   talk.session ??= await freshSession(talk.context);
   const { file } = talk.session;
   if (!file) return;
-  const stored = file.messages.length;
-  if (last?.answered && before.length < stored) await file.replaceLast(turn);
-  else await file.append(talk.messages.slice(stored));
+  await file.append(talk.messages.slice(file.messages.length));
 }
 
 async function freshSession(context: AnswerContext): Promise<SavedSession> {

@@ -65,25 +65,13 @@ test('answers prompts until the end of input, and every turn is on disk', async 
   expect(readFileSync(join(sessions, 'chat-history'), 'utf8')).toBe('"hi"\n"more"\n');
 });
 
-test('a failed turn is reported and not kept, and /retry asks it again', async ({ server, cli }) => {
+test('a failed turn is reported and not kept', async ({ server, cli }) => {
   server.reply({ status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'not so' } } });
   server.reply(answer('Now'));
-  const ran = await cli(['chat'], person(['hi', '/retry']).options);
+  const ran = await cli(['chat'], person(['hi', 'hi']).options);
   expect(ran).toMatchObject({ code: 0, stdout: 'Now\n\n' });
   expect(ran.stderr).toContain('gateway-cli: \u001b[31mrejected\u001b[39m: ');
   expect(linesOf(join(sessions, kept()[0] as string))).toMatchObject([{ content: 'hi' }, { role: 'assistant' }]);
-});
-
-test('/retry puts the new answer in the place of the old one', async ({ server, cli }) => {
-  for (const text of ['one', 'two', 'three']) server.reply(answer(text));
-  await cli(['chat'], person(['a', 'b', '/retry']).options);
-  expect(server.requests[2]?.json()).toMatchObject({ messages: [{ content: 'a' }, {}, { content: 'b' }] });
-  expect(linesOf(join(sessions, kept()[0] as string))).toMatchObject([
-    { content: 'a' },
-    { content: [{ text: 'one' }] },
-    { content: 'b' },
-    { content: [{ text: 'three' }] },
-  ]);
 });
 
 test('/model and /system hold from the next prompt on, /system - takes it away', async ({ server, cli }) => {
@@ -116,20 +104,15 @@ test('/model takes an alias, and no other model stands in for the one that it na
 });
 
 test.for([
-  ['escaped as by a shell', String.raw`/image shot\ \(1\)\ \&\ it\'s.gif`],
-  ['in quotes', String.raw`/image 'shot (1) & it'\''s.gif'`],
-  ['in double quotes', `/image "shot (1) & it's.gif"`],
   ['as it stands', "/image shot (1) & it's.gif"],
   ['as a URL', "/image file://$PWD/shot%20(1)%20%26%20it's.gif"],
-  ['two of them', String.raw`/image shot\ \(1\)\ \&\ it\'s.gif 'b.gif'`],
-])('/image takes a path that was dropped onto the terminal: %s', async ([, typed = ''], { server, cli }) => {
+])('/image takes a path: %s', async ([, typed = ''], { server, cli }) => {
   server.reply(answer('seen'));
   const cwd = scratchFolder();
-  for (const name of ["shot (1) & it's.gif", 'b.gif']) writeFileSync(join(cwd, name), 'GIF89a\x01\x00\x01\x00');
+  writeFileSync(join(cwd, "shot (1) & it's.gif"), 'GIF89a\x01\x00\x01\x00');
   const ran = await cli(['chat'], { cwd, ...person([typed.replace('$PWD', cwd), 'what?']).options });
   expect(ran.stderr).toContain('with the next prompt:');
-  const images = typed.includes('b.gif') ? [{ type: 'image' }, { type: 'image' }] : [{ type: 'image' }];
-  expect(server.requests[0]?.json()).toMatchObject({ messages: [{ content: [...images, { type: 'text' }] }] });
+  expect(server.requests[0]?.json()).toMatchObject({ messages: [{ content: [{ type: 'image' }, { type: 'text' }] }] });
 });
 
 test('/attach sends a file along with the next prompt, and a wrong path is reported at once', async ({
@@ -140,7 +123,7 @@ test('/attach sends a file along with the next prompt, and a wrong path is repor
   server.reply(answer('still there'));
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'notes (1).txt'), 'buy milk');
-  const typed = ['/attach none.txt', String.raw`/attach notes\ \(1\).txt`, 'what?', 'and?'];
+  const typed = ['/attach none.txt', '/attach notes (1).txt', 'what?', 'and?'];
   const ran = await cli(['chat'], { cwd, ...person(typed).options });
   expect(ran.stderr).toContain(`/attach '${join(cwd, 'none.txt')}': there is no`);
   expect(ran.stderr).toContain('with the next prompt: ');
@@ -155,7 +138,7 @@ test('/image goes only with the next prompt, and a wrong path is reported at onc
   writeFileSync(join(cwd, 'a dot.gif'), 'GIF89a\x01\x00\x01\x00');
   server.reply(answer('one'));
   server.reply(answer('two'));
-  const typed = ['/image none.png', '/image "a dot.gif"', '/image', 'what?', 'and?'];
+  const typed = ['/image none.png', '/image a dot.gif', '/image', 'what?', 'and?'];
   const ran = await cli(['chat'], { ...person(typed).options, cwd, columns: 300 });
   expect(ran.stderr).toContain(`/image '${join(cwd, 'none.png')}': there is no such file`);
   expect(ran.stderr).toContain('a dot.gif');
@@ -164,34 +147,30 @@ test('/image goes only with the next prompt, and a wrong path is reported at onc
   expect(second?.messages.at(-1)?.content).toBe('and?');
 });
 
-test.skipIf(process.platform === 'win32')(
-  '/image and /attach read a pipe once, and /retry sends the same again',
-  async ({ server, cli }) => {
-    const cwd = scratchFolder();
-    for (const name of ['picture', 'notes']) execFileSync('mkfifo', [join(cwd, name)]);
-    for (const text of ['one', 'another']) server.reply(answer(text));
-    const [ran] = await Promise.all([
-      cli(['chat'], { ...person(['/image picture', '/attach notes', 'what?', '/retry']).options, cwd, columns: 300 }),
-      writeFile(join(cwd, 'picture'), 'GIF89a\x01\x00\x01\x00'),
-      writeFile(join(cwd, 'notes'), 'buy milk'),
-    ]);
-    expect(ran.stderr).toContain(`with the next prompt: ${join(cwd, 'picture')}, ${join(cwd, 'notes')}\n`);
-    expect(server.requests).toHaveLength(2);
-    for (const request of server.requests)
-      expect(request.json()).toMatchObject({
-        messages: [
-          { content: [{ type: 'image' }, { type: 'document', source: { data: 'buy milk' } }, { text: 'what?' }] },
-        ],
-      });
-  },
-);
+test.skipIf(process.platform === 'win32')('/image and /attach read a pipe once', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  for (const name of ['picture', 'notes']) execFileSync('mkfifo', [join(cwd, name)]);
+  server.reply(answer('one'));
+  const [ran] = await Promise.all([
+    cli(['chat'], { ...person(['/image picture', '/attach notes', 'what?']).options, cwd, columns: 300 }),
+    writeFile(join(cwd, 'picture'), 'GIF89a\x01\x00\x01\x00'),
+    writeFile(join(cwd, 'notes'), 'buy milk'),
+  ]);
+  expect(ran.stderr).toContain(`with the next prompt: ${join(cwd, 'picture')}, ${join(cwd, 'notes')}\n`);
+  expect(server.requests).toHaveLength(1);
+  for (const request of server.requests)
+    expect(request.json()).toMatchObject({
+      messages: [
+        { content: [{ type: 'image' }, { type: 'document', source: { data: 'buy milk' } }, { text: 'what?' }] },
+      ],
+    });
+});
 
-test.skipIf(process.platform === 'win32').for(['/image pipe', '/attach notes.txt pipe'])(
+test.skipIf(process.platform === 'win32').for(['/image pipe', '/attach pipe'])(
   'Ctrl-C ends %s, a pipe that stays open: nothing of it is sent, and the conversation goes on',
   async (typed, { server, cli }) => {
     const cwd = scratchFolder();
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
-    writeFileSync(join(cwd, 'notes.txt'), 'a note');
     server.reply(answer('still there'));
     const someone = person([typed, 'and?']);
     const running = cli(['chat'], { ...someone.options, cwd, columns: 300 });
@@ -207,13 +186,11 @@ test.skipIf(process.platform === 'win32').for(['/image pipe', '/attach notes.txt
 test('/save keeps the conversation under a name, and goes on there', async ({ server, cli }) => {
   const cwd = scratchFolder();
   for (const text of ['one', 'two']) server.reply(answer(text));
-  const typed = ['/save early', 'a', '/save trip', '/save talk.md', '/save talk.md', 'b', '/save'];
+  const typed = ['/save early', 'a', '/save trip', 'b', '/save'];
   const ran = await cli(['chat'], { ...person(typed).options, cwd });
   expect(ran.stderr).toContain('nothing to keep yet');
-  expect(ran.stderr).toContain('it already exists');
   expect(kept()).toEqual(['trip.jsonl']);
   expect(linesOf(join(sessions, 'trip.jsonl'))).toHaveLength(4);
-  expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('## You\n\na\n\n## Answer (m-001)\n\none\n');
 });
 
 test('/save never touches a session that is there', async ({ server, cli }) => {
@@ -231,7 +208,7 @@ test('--session goes on with what was said, and /help and typos are answered', a
   await cli(['chat', '--session', 'trip', 'a']);
   const ran = await cli(['chat', '--session', 'trip'], person(['/help', '/hlep', 'b', '/exit', 'never']).options);
   expect(ran.stderr).toContain('1 answer before');
-  expect(ran.stderr).toContain('/retry');
+  expect(ran.stderr).toContain('/attach');
   expect(ran.stderr).toContain('there is no /hlep');
   expect(linesOf(join(sessions, 'trip.jsonl'))).toHaveLength(4);
   expect(server.requests).toHaveLength(2);
@@ -298,12 +275,6 @@ test.for([
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('there is no prompt');
   expect(existsSync(sessions)).toBe(false);
-});
-
-test('/retry before the first prompt says that there is nothing to repeat', async ({ cli }) => {
-  const ran = await cli(['chat'], person(['/retry']).options);
-  expect(ran).toMatchObject({ code: 0, stdout: '\n' });
-  expect(ran.stderr).toContain('there is no prompt to ask again');
 });
 
 test('an answer that does not fit its schema is reported and not kept', async ({ server, cli }) => {

@@ -136,5 +136,4 @@ export const tree: Tree = {
   mcp: leaf('tools for agents: the Model Context Protocol on stdin and stdout', mcp, 'mcpCommand'),
   help: leaf('help on a command or a topic', () => import('./commands/help.ts'), 'helpCommand', { hidden: true }),
   __complete: leaf('values for the word at the cursor', complete, 'completeCommand', { hidden: true }),
-  __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
 };

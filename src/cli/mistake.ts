@@ -124,7 +124,7 @@ function helpHint(typed: MistypedLine): string {
   return hintFor('help', { value: typedCommand(typed) });
 }
 
-/** The values of the flag in `option '--print-config <client>' argument missing`, if it has a few. */
+/** The values of the flag in `option '--by <what>' argument missing`, if it has a few. */
 function valueHint(message: string, typed: MistypedLine): string {
   const { argChoices = [] } = typed.command?.options.find(({ flags }) => message.includes(`'${flags}'`)) ?? {};
   return argChoices.length > 0 ? `it takes ${argChoices.join(', ')}\n${helpHint(typed)}` : helpHint(typed);

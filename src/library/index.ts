@@ -224,7 +224,6 @@ export { refuseEmptyMask } from './images/mask.ts';
 export { sniffMedia } from './images/media-type.ts';
 export { candidateNames, fileWord, planOutput } from './images/naming.ts';
 export type { CandidateNames, OutputPlan } from './images/naming.ts';
-export { shrink } from './images/pixels/bitmap.ts';
 export type { Bitmap, Color, Size } from './images/pixels/bitmap.ts';
 export { encodePng } from './images/pixels/codec.ts';
 export {

@@ -116,7 +116,7 @@ test.each([
   ['two prompts', ['text', 'a', '-p', 'b'], 'the prompt is given twice', 'words'],
   ['an unknown flag', ['text', 'hi', '--zoom', '1:1'], 'unknown flag --zoom', 'see: gateway-cli text --help'],
   ['a short flag with more after it', ['text', 'hi', '-zs3cr3t'], 'unknown flag -z', 'see: gateway-cli text --help'],
-  ['one of a few values', ['mcp', '--print-config'], 'needs a value', 'it takes claude-desktop, claude-code, cursor,'],
+  ['one of a few values', ['costs', 'report', '--by'], 'needs a value', 'it takes tag, model'],
   ['a flag without its value', ['text', 'hi', '--seed'], "option '--seed <n>' needs a value", 'text --help'],
   [
     'a flag of a group’s command',

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
 import {
   chooseHint,
   describeReadError,
@@ -39,8 +39,8 @@ export async function runTool(
   const { root, readOnly } = place;
   const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')).catch(throwNotStarted) : root.path;
   try {
-    const run = { cwd: folder, env: place.env, prompt: given.prompt, signal };
-    const { out, err } = await runGatewayCli(toCommandWords(tool, given, ['--json', '--quiet', ...place.flags]), run);
+    const words = toCommandWords(tool, given, ['--json', '--quiet', ...place.flags]);
+    const { out, err } = await runGatewayCli(words, { cwd: folder, env: place.env, prompt: given.prompt, signal });
     const document = parseObject(out);
     if (typeof document['attempts'] === 'number') onEnd?.(document['attempts']);
     signal.throwIfAborted();
@@ -48,7 +48,7 @@ export async function runTool(
       throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
     // A client cannot use a file in a folder that is removed afterwards.
     const files = readOnly ? [] : listWrittenFiles(document, folder);
-    return toToolResult(tool, document, { files, previews: await makePreviews(files, run) });
+    return toToolResult(tool, document, files);
   } finally {
     if (readOnly) await rm(folder, { recursive: true, force: true });
   }
@@ -60,17 +60,6 @@ interface ProgramRun extends Pick<ToolPlace, 'env'> {
   /** The prompt for the stdin of the program. */
   prompt?: string | undefined;
   signal: AbortSignal;
-}
-
-/** Small copies of the images that can be decoded: a paid image is not lost with its preview. Throws the reason of the signal. */
-async function makePreviews(files: readonly ListedFile[], run: ProgramRun): Promise<ImageContent[]> {
-  if (files.length === 0) return [];
-  const argv = ['__preview', ...files.map(({ path }) => path)];
-  const { out } = await runGatewayCli(argv, { ...run, prompt: undefined }).catch(() => ({ out: '' }));
-  run.signal.throwIfAborted();
-  const { previews } = parseObject(out);
-  const made = Array.isArray(previews) ? previews.filter((data) => typeof data === 'string') : [];
-  return made.map((data) => ({ type: 'image', mimeType: 'image/jpeg', data }));
 }
 
 function throwNotStarted(error: unknown): never {
@@ -111,15 +100,11 @@ function listWrittenFiles(document: JsonObject, folder: string): ListedFile[] {
 }
 
 /** The result that a client receives: never the bytes of a whole image. */
-function toToolResult(
-  { writes }: McpTool,
-  document: JsonObject,
-  { files, previews }: { files: readonly ListedFile[]; previews: readonly ImageContent[] },
-): CallToolResult {
+function toToolResult({ writes }: McpTool, document: JsonObject, files: readonly ListedFile[]): CallToolResult {
   const { error } = document;
   const facts = shownKeys.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
   const result = { ...Object.fromEntries(facts), ...((writes || files.length > 0) && { images: [...files] }) };
-  const more = [...files.map(toResourceLink), ...previews];
+  const more = files.map(toResourceLink);
   if (isObject(error)) return failedResult(error, result, more);
   const answer = typeof result['text'] === 'string' ? result['text'] : JSON.stringify(result);
   const text = [...files.map(pathLine), ...(writes && answer === '' ? [] : [answer])].join('\n');
@@ -149,7 +134,7 @@ const shownKeys = ['complete', 'model', 'models', ...toolResultKeys, 'answer', '
 function failedResult(
   { class: kind, message, hint, sent, billed }: JsonObject,
   partial: JsonObject = {},
-  more: readonly (ResourceLink | ImageContent)[] = [],
+  more: readonly ResourceLink[] = [],
 ): CallToolResult {
   const error = { class: kind, message, hint, sent, billed };
   const text = `${String(kind)}: ${String(message)}${hint === undefined ? '' : `\n${String(hint)}`}\nsent: ${String(sent)}, billed: ${String(billed)}`;

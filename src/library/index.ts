@@ -78,7 +78,7 @@ export type { ListedModel } from './client/listed-model.ts';
 export type { Memory } from './client/memory.ts';
 export { joinPayment, joinPayments, payFrom } from './client/payment.ts';
 export type { Fund, PaidAnswer, PaidEnd, PayableRequest, Payment, Payments } from './client/payment.ts';
-export { readParsedReply, readReply } from './client/read-reply.ts';
+export { readReply } from './client/read-reply.ts';
 export type { PaidExchange } from './client/repairs.ts';
 export {
   joinReplies,

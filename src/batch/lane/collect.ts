@@ -45,8 +45,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
       const json = file.read(waiting.slot);
       if (json === undefined && failure !== undefined) continue;
       const result = json === undefined ? missingResultError(info, fault) : await readResult(json, ended);
-      const isShort = json !== undefined && json.length < shortLength;
-      const { entry, outcome } = await readJobEnd(waiting, { result, isShort }, { providerBatch, run, reader });
+      const { entry, outcome } = await readJobEnd(waiting, result, { providerBatch, run, reader });
       // A failure stays pending: it is thrown by the wait for all of them.
       const recorded = run.recordOutcome(entry, outcome).then(() => void recording.delete(recorded));
       recorded.catch(() => undefined);
@@ -64,9 +63,6 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     await file.remove();
   }
 }
-
-/** A shorter result has no picture: the Base64 of a picture is longer. */
-const shortLength = 16 * 1024;
 
 const maxDownloads = 5;
 

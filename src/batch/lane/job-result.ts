@@ -13,11 +13,9 @@ import {
   getTimeoutError,
   isUnfinished,
   type JsonObject,
-  loadFormat,
   type PreparedRequest,
   quoteForeign,
   readFailedReply,
-  readParsedReply,
   readReply,
   toReadOptions,
   startDeadline,
@@ -80,10 +78,10 @@ export interface WaitingSlot {
   row?: PlacedJob;
 }
 
-/** Reads the result of a job as its reply: its end, to be recorded. `isShort`: the reply can be read from the parsed JSON. */
+/** Reads the result of a job as its reply: its end, to be recorded. */
 export async function readJobEnd(
   waiting: WaitingSlot,
-  { result, isShort }: { result: JobResult; isShort: boolean },
+  result: JobResult,
   { providerBatch, run, reader }: { providerBatch: ProviderBatch; run: LaneRun; reader: TimedReader },
 ): Promise<{ entry: JournalEntry; outcome: JobOutcome }> {
   const { batch } = run;
@@ -94,7 +92,7 @@ export async function readJobEnd(
     if (queueAgain(entry.slot, { result, apiRequest: prepared.request?.post, profile: plan.profile }, run))
       return { entry, outcome: { state: 'unsent' } };
     const outcome = await reader.within(prepared.settings.timeoutMs, async (bounds) => {
-      const came = await readAnswer(result, prepared, { ...bounds, isShort, plan });
+      const came = await readAnswer(result, prepared, { ...bounds, plan });
       const answerName = nameAnswer(entry.slot, state);
       const reply = { ...came, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
       const since = host.elapsed() - Math.max(0, host.now() - providerBatch.at);
@@ -157,19 +155,15 @@ function queueAgain(
 async function readAnswer(
   result: JobResult,
   { output, request }: CollectedJob,
-  { plan: { format, model }, isShort, endOf }: { plan: ProviderBatch['plan']; isShort: boolean; endOf: CheckEnd },
+  { plan: { format, model }, endOf }: { plan: ProviderBatch['plan']; endOf: CheckEnd },
 ): Promise<{ answer: Answer } | { failure: unknown }> {
   try {
     // The folder of images is checked first, in the same way as for a live reply.
     await output.prepare();
     const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
-    const known = request && toReadOptions(request, await loadFormat(request.post.format));
-    const options = { ...known, format, model, store, mostImages, endOf };
-    // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
-    const answer = isShort
-      ? await readParsedReply(body, options)
-      : await readReply({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) }, options);
+    const options = { ...(request && toReadOptions(request)), format, model, store, mostImages, endOf };
+    const answer = await readReply({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) }, options);
     const { stopReason } = answer.result;
     if (isUnfinished(stopReason)) answer.error ??= unfinishedAnswer(stopReason as string);
     return { answer };

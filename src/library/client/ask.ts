@@ -1,5 +1,5 @@
 import type { StreamDelta } from '../formats/events.ts';
-import { type ApiRequest, type Format, loadFormat, type RequestLimits } from '../formats/format.ts';
+import { type ApiRequest, loadFormat, type RequestLimits } from '../formats/format.ts';
 import { createMemoryStore } from '../images/store.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Use } from '../vendors/services.ts';
@@ -17,8 +17,6 @@ export interface PreparedRequest {
   /** The API request: it has a body, and so goes out by POST. */
   post: ApiRequest;
   model: string;
-  /** Number of requested candidates; 1 by default. */
-  candidates?: number | undefined;
   /** The use for which the service has this model as its default; absent if somebody named it. */
   defaultFor?: Use | undefined;
   /** The model that is asked once if this one refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
@@ -79,7 +77,7 @@ async function* askHop(
   try {
     const { post, insteadOf } = sent;
     const format = await loadFormat(post.format);
-    const reading = { ...toReadOptions(sent, format), endOf, mostImages, store };
+    const reading = { ...toReadOptions(sent), endOf, mostImages, store };
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;
@@ -100,11 +98,11 @@ async function* askHop(
 }
 
 /** The facts of a request by which its reply is read. */
-export function toReadOptions(
-  { post, model, candidates }: PreparedRequest,
-  { toolNames }: Pick<Format, 'toolNames'>,
-): Pick<ReadOptions, 'model' | 'candidates' | 'keepThink' | 'offered' | 'asked'> {
-  return { model, candidates, keepThink: post.keepThink, offered: toolNames(post.body), asked: post.body };
+export function toReadOptions({
+  post: { keepThink, body: asked },
+  model,
+}: PreparedRequest): Pick<ReadOptions, 'model' | 'keepThink' | 'asked'> {
+  return { model, keepThink, asked };
 }
 
 /**

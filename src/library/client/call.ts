@@ -110,7 +110,7 @@ async function prepareCall(
     const post = named ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
     requirePictures(post, use);
     if (fallback !== undefined) post.encodeEffort?.(fallback);
-    return { post, model: asked.model, candidates: asked.candidates, fallback, close: cleanup };
+    return { post, model: asked.model, fallback, close: cleanup };
   } catch (error) {
     await cleanup();
     throw error;

@@ -1,7 +1,7 @@
 import { badReply, GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, StreamDelta } from '../formats/events.ts';
 import type { Body } from '../body.ts';
-import { findErrorInReply, type Format, loadFormat } from '../formats/format.ts';
+import { type Format, loadFormat } from '../formats/format.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import { readCostHeader } from '../formats/told-cost.ts';
 import { jsonLines, parseReply, type ReadText } from '../formats/parse-reply.ts';
@@ -20,19 +20,18 @@ import { type Answer } from './result.ts';
 import { emptyResult } from './arriving-reply.ts';
 import { isCut, looksLikeSse, oneChunk, peek, readDiverted, readOn, untilCut } from './reply-body.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject } from '../json.ts';
 
 /** The options for reading a reply: its limits, and the place of its images. */
 export interface ReadOptions extends ReplyBounds {
   store: BlobStore;
   model: string;
-  /** Number of requested candidates; 1 by default. */
-  candidates?: number | undefined;
   /** Thinking in the tags `<think>` and `</think>` at the head of a text stays in the text. */
   keepThink?: boolean | undefined;
-  /** The names of the tools that were offered, if they are known. */
-  offered?: readonly string[] | undefined;
-  /** The body of the request, if it is known: words that an error quotes from it are not the service's own. */
+  /**
+   * The body of the request, if it is known: it says how many candidates were requested and which tools were offered, and words that an
+   * error quotes from it are not the service's own.
+   */
   asked?: Body | undefined;
   /** Time to wait for the end of the body, in ms, where that is not the usual one. */
   patience?: typeof usualPatience | undefined;
@@ -79,21 +78,6 @@ export async function readReply(
   if (http.status < 200 || http.status > 299) throw await readFailure(http, name);
   const reading = { ...(deadline && { endOf: () => checkEnd(deadline) }), ...options, store };
   return drainDeltas(readDeltas(http, reading, await loadFormat(name)));
-}
-
-/** Reads the JSON of a reply of status 200 that was parsed by `parseFlat`; long Base64 in it is in memory already. */
-export async function readParsedReply(
-  value: JsonObject,
-  { format: name, store = createMemoryStore(), ...options }: Omit<ReadReplyOptions, 'deadline'>,
-): Promise<Answer> {
-  const reply = { status: 200, headers: {} };
-  if (findErrorInReply(value))
-    return readReply({ ...reply, body: Buffer.from(JSON.stringify(value)) }, { format: name, store, ...options });
-  const watch = createWatch(options.endOf);
-  const reader = openReader(reply, { ...options, store }, await loadFormat(name));
-  const { cut } = readJsonReply(value, undefined, reader);
-  await reader.accumulator.store();
-  return finishReading({ cut, isStreamed: false }, watch, reply, reader);
 }
 
 /** The error that a reply of another status than 2xx means. */
@@ -145,6 +129,8 @@ interface ReplyReader {
   accumulator: Accumulator;
   store: ImageStore;
   options: ReadOptions;
+  /** Number of requested candidates. */
+  candidates: number;
 }
 
 /** The end of a body that was read. */
@@ -157,14 +143,19 @@ interface BodyEnd {
 
 function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadOptions, format: Format): ReplyReader {
   const store = keepGoodImages(options.store, options);
-  const maxCandidates = (options.candidates ?? 1) + moreCandidates;
+  const { keepThink: keepsTags, asked } = options;
+  const candidates = asked === undefined ? 1 : format.limits(asked).candidates;
   const { status, headers } = reply;
   // The body may say it, too, and then it counts.
   const facts = { modelEnds: readEndHeaders(headers) };
-  const accumulator = createAccumulator({ model: options.model, maxCandidates, store, facts });
-  const { keepThink: keepsTags, offered, asked } = options;
-  const decoder = format.createDecoder({ status, headers, keepsTags, offered, asked });
-  return { format, decoder, accumulator, store, options };
+  const accumulator = createAccumulator({
+    model: options.model,
+    maxCandidates: candidates + moreCandidates,
+    store,
+    facts,
+  });
+  const decoder = format.createDecoder({ status, headers, keepsTags, asked });
+  return { format, decoder, accumulator, store, options, candidates };
 }
 
 /** The answer of a reply that was read. */
@@ -204,16 +195,13 @@ interface WholeReply {
   cut: GatewayError | undefined;
 }
 
-function readWhole(body: ReadText, reply: HttpReply, reader: ReplyReader): WholeReply {
-  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
-  return isBare(value) && cut ? { deltas: [], cut } : readJsonReply(value, cut, reader);
-}
-
-function readJsonReply(
-  value: unknown,
-  cut: GatewayError | undefined,
-  { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,
+function readWhole(
+  body: ReadText,
+  reply: HttpReply,
+  { decoder, accumulator, format, options: { asked } }: ReplyReader,
 ): WholeReply {
+  const { value, cut } = parseReply(body, { ...reply, asked }, format.name);
+  if (isBare(value) && cut) return { deltas: [], cut };
   let events: ReplyEvent[];
   try {
     events = decoder.whole(value);
@@ -282,8 +270,8 @@ async function* readStream(
 }
 
 /** Time to wait for the rest, in ms. Another requested candidate may begin when one has ended. */
-function getPatience({ decoder: { progress }, accumulator, options }: ReplyReader): number | undefined {
-  if (progress === 'open' || accumulator.countCandidates() < (options.candidates ?? 1)) return undefined;
+function getPatience({ decoder: { progress }, accumulator, options, candidates }: ReplyReader): number | undefined {
+  if (progress === 'open' || accumulator.countCandidates() < candidates) return undefined;
   return (options.patience ?? usualPatience)[progress];
 }
 

@@ -149,8 +149,6 @@ export function findFormatByPath(path: string): FormatName | undefined {
 export interface ReplyHead {
   /** Thinking in tags at the head of a text stays in the text. */
   keepsTags?: boolean | undefined;
-  /** The names of the tools that were offered, if they are known. */
-  offered?: readonly string[] | undefined;
   /** The body of the request, if it is known. */
   asked?: Body | undefined;
   status: number;

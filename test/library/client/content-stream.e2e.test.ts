@@ -122,7 +122,10 @@ test('a stream waits for the candidates that were asked for', async () => {
     yield stopped(1, 'Zoë');
   }
   const reply = { status: 200, headers: {}, body: bodyThen(rest) };
-  const { answer } = await contentOf(reply, { candidates: 2, patience: { stopped: 20, ended: 1 } });
+  const { answer } = await contentOf(reply, {
+    asked: { generationConfig: { candidateCount: 2 } },
+    patience: { stopped: 20, ended: 1 },
+  });
   expect(answer.result.candidates.map(({ text: said }) => said)).toEqual(['Hello', 'Zoë']);
 });
 

@@ -41,7 +41,7 @@ async function runImage(
 ): Promise<CommandEnd | void> {
   const prepared = await prepareCommand(words, typed, use, { context });
   const { flags, settings, deadline } = prepared;
-  const { count = 1, candidates } = flags;
+  const { count = 1 } = flags;
   const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
   const request = await prepareRequest(words, flags, { ...prepared, imageType });
   if (imageType !== undefined) await warnOfType(imageType, request, flags, context);
@@ -62,7 +62,7 @@ async function runImage(
   const shared = count > 1 ? await openShared(count, flags, context) : {};
   const { outcomes, thrown } = await sendAll({
     ...shared,
-    request: { ...request, candidates },
+    request,
     ...sending,
     pricing: settings,
     deadline: deadline(),

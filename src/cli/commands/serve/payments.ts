@@ -8,7 +8,6 @@ import {
   GatewayError,
   getErrorMessage,
   type HttpReply,
-  loadFormat,
   type PaidEnd,
   parseObject,
   payFrom,
@@ -148,11 +147,9 @@ function watchReply(
   return { ...reply, body: chunks() };
 }
 
-async function readEnd(reply: HttpReply, { format, model, body }: PassedRequest): Promise<PaidEnd> {
-  const known = await loadFormat(format);
-  const { candidates } = known.limits(body);
+async function readEnd(reply: HttpReply, { format, model, body: asked }: PassedRequest): Promise<PaidEnd> {
   try {
-    const answer = await readReply(reply, { format, model, candidates, store: createEmptyStore() });
+    const answer = await readReply(reply, { format, model, asked, store: createEmptyStore() });
     return { answer: { ...answer, attempts: 1, isRecorded: reply.recordedAt !== undefined } };
   } catch (error) {
     return { error };

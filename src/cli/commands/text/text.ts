@@ -51,20 +51,17 @@ async function runText(words: readonly string[], typed: TextFlags, context: Answ
 
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
-  const { candidates, stream, maxTurns } = flags;
+  const { stream, maxTurns } = flags;
   const { check } = request;
   const isMarkdown = settings.markdown && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, waitsForCheck: check !== undefined, progress, context };
-  const outcome = await askForOutcome(
-    { ...request, candidates },
-    {
-      ...sending,
-      pricing: settings,
-      deadline: deadline(),
-      maxTurns,
-      ...(stream && { read: (deltas) => printFirstCandidate(deltas, printing) }),
-    },
-  );
+  const outcome = await askForOutcome(request, {
+    ...sending,
+    pricing: settings,
+    deadline: deadline(),
+    maxTurns,
+    ...(stream && { read: (deltas) => printFirstCandidate(deltas, printing) }),
+  });
   return keepOutcome(outcome, async () => {
     const { reply } = outcome;
     if (reply === undefined) return { outcome };

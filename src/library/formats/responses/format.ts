@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, listField, objectField, textField } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, objectField } from '../../json.ts';
 import { type Body, type BodyValue, getBodyObject, setFields } from '../../body.ts';
 import { usageError } from '../../errors.ts';
 import type { Format } from '../format.ts';
@@ -10,6 +10,7 @@ import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
 import { nameResults, promptItems, turnItems } from './items.ts';
 import { encryptedThinking } from './thinking.ts';
+import { listToolNames } from './output.ts';
 import { createResponsesDecoder } from './reply.ts';
 
 /** OpenAI's responses format: `POST /v1/responses` (formats 8). The service keeps nothing: each request has all turns. */
@@ -24,7 +25,7 @@ export const responses: Format = {
   createDecoder: createResponsesDecoder,
   missingEnd: 'the stream ended without response.completed',
   models: () => ({ path: '/v1/models', query: '' }),
-  toolNames: ({ tools }) => (Array.isArray(tools) ? tools.flatMap(readToolName) : []),
+  toolNames: listToolNames,
   counting: {
     tokens: (body) => ({
       path: '/v1/responses/input_tokens',
@@ -125,13 +126,6 @@ function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): B
     ...kept,
     input: nameResults([...inputItems(body), ...turns.flatMap((turn) => turnItems(turn, service))]),
   };
-}
-
-/** Tools can be in a namespace, which is an entry of the list like a tool. */
-function readToolName(tool: BodyValue): string[] {
-  if (!isObject(tool)) return [];
-  const name = textField(tool, 'name');
-  return [...(name === undefined ? [] : [name]), ...(listField(tool, 'tools') ?? []).flatMap(readToolName)];
 }
 
 /**

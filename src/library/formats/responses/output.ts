@@ -8,7 +8,7 @@ import {
   textField,
   valueCost,
 } from '../../json.ts';
-import { badReply } from '../../errors.ts';
+import type { Body, BodyValue } from '../../body.ts';
 import type { ReplyEvent } from '../events.ts';
 import { soundEvents } from '../sound.ts';
 import { sourceEvents } from '../sources.ts';
@@ -21,6 +21,7 @@ export interface ArrivingOutput {
   /** The names of the tools that were offered, where they are known. */
   readonly offered: readonly string[] | undefined;
   readonly items: ArrivingItem[];
+  readonly byType: Map<string, ItemsOfType>;
   /** Number of blocks that readers were told of. */
   blocks: number;
   /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
@@ -35,13 +36,23 @@ export interface ArrivingOutput {
   length: number;
 }
 
+/** The items of a type, indexed so that no search goes through all items. */
+interface ItemsOfType {
+  /** All items in the order in which they began. */
+  readonly all: ArrivingItem[];
+  readonly byId: Map<string, ArrivingItem>;
+  /** The newest of each number. */
+  readonly byIndex: Map<number, ArrivingItem>;
+  /** Open items; at the end there may be some that are done. */
+  readonly open: ArrivingItem[];
+  /** Number of items of `all` that the last event has had. */
+  listed: number;
+}
+
 /** One item of the output. */
 interface ArrivingItem {
   /** `message`, `reasoning`, `function_call`, or another kind. */
   readonly type: string;
-  readonly id: string | undefined;
-  /** Its number in the output, if events say it. */
-  readonly index: number | undefined;
   /** The fields that the item had when it began. */
   readonly start: JsonObject;
   /** The blocks of the item: a message has one for each part of its content, other items have one. */
@@ -71,9 +82,21 @@ interface ArrivingPart {
   kind?: string;
 }
 
+/** The names of the tools that a request offers. */
+export function listToolNames({ tools }: Body): string[] {
+  return Array.isArray(tools) ? tools.flatMap(readToolName) : [];
+}
+
+/** Tools can be in a namespace, which is an entry of the list like a tool. */
+function readToolName(tool: BodyValue): string[] {
+  if (!isObject(tool)) return [];
+  const name = textField(tool, 'name');
+  return [...(name === undefined ? [] : [name]), ...(listField(tool, 'tools') ?? []).flatMap(readToolName)];
+}
+
 export function createResponseOutput(offered?: readonly string[]): ArrivingOutput {
   const counts = { blocks: 0, refusal: '', hasSound: false, searches: 0, pictures: 0, length: 0 };
-  return { offered, items: [], ...counts };
+  return { offered, items: [], byType: new Map(), ...counts };
 }
 
 /** An item begins. A call without a name waits for all of it. */
@@ -168,7 +191,7 @@ export function finishItem(payload: JsonObject, output: ArrivingOutput): ReplyEv
 /** All items of a whole reply, or of the last event. */
 export function finishItems(list: readonly JsonValue[], output: ArrivingOutput): ReplyEvent[] {
   const raws = list.filter(isObject);
-  const named = raws.map((raw) => takeListed(findById(listUnlisted(raw, output), textField(raw, 'id'))));
+  const named = raws.map((raw) => takeListed(findNamed(raw, output)));
   return raws.flatMap((raw, at) => {
     const item = named[at] ?? takeListed(findUnlisted(raw, at, output)) ?? openItem(raw, at, output);
     item.isListed = true;
@@ -177,12 +200,9 @@ export function finishItems(list: readonly JsonValue[], output: ArrivingOutput):
 }
 
 function takeListed(item: ArrivingItem | undefined): ArrivingItem | undefined {
-  if (item) item.isListed = true;
+  if (item === undefined || item.isListed) return undefined;
+  item.isListed = true;
   return item;
-}
-
-function listUnlisted(raw: JsonObject, { items }: ArrivingOutput): ArrivingItem[] {
-  return items.filter((item) => item.type === readType(raw) && !item.isListed);
 }
 
 function finish(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput): ReplyEvent[] {
@@ -200,53 +220,62 @@ export function endItems(output: ArrivingOutput): ReplyEvent[] {
   });
 }
 
-/** More items than any model makes. There is a limit because each event is compared with all items. */
-const maxItems = 10_000;
-
 function openItem(item: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem {
-  if (output.items.length >= maxItems) throw badReply(`the answer has more than ${maxItems} items`);
-  const known = { type: readType(item), id: textField(item, 'id'), index };
+  const type = textField(item, 'type') ?? 'message';
   const flags = { startsPart: false, announcesParts: false, hasPieces: false, isDone: false, isListed: false };
-  const opened: ArrivingItem = { ...known, start: item, parts: [], partIndex: undefined, json: '', ...flags };
-  output.items.push(opened);
+  const opened: ArrivingItem = { type, start: item, parts: [], partIndex: undefined, json: '', ...flags };
+  const { all, byId, byIndex, open } = itemsOfType(type, output);
+  const id = textField(item, 'id');
+  if (id !== undefined && !byId.has(id)) byId.set(id, opened);
+  if (index !== undefined) byIndex.set(index, opened);
+  for (const list of [output.items, all, open]) list.push(opened);
   output.length += valueCost;
   return opened;
 }
 
-function readType(item: JsonObject): string {
-  return textField(item, 'type') ?? 'message';
+function itemsOfType(type: string, { byType }: ArrivingOutput): ItemsOfType {
+  const known = byType.get(type);
+  if (known) return known;
+  const made: ItemsOfType = { all: [], byId: new Map(), byIndex: new Map(), open: [], listed: 0 };
+  byType.set(type, made);
+  return made;
+}
+
+function findNewestOpen({ open }: ItemsOfType): ArrivingItem | undefined {
+  while (open.at(-1)?.isDone) open.pop();
+  return open.at(-1);
 }
 
 /** The item that an event is about: by its id, otherwise by its number, otherwise the open one (deviation 73). */
-function findOpenItem(payload: JsonObject, type: string, { items }: ArrivingOutput): ArrivingItem | undefined {
-  const open = items.filter((item) => item.type === type && !item.isDone);
-  return (
-    findById(open, textField(payload, 'itemId')) ??
-    findByIndex(open, numberField(payload, 'outputIndex')) ??
-    open.at(-1)
-  );
+function findOpenItem(payload: JsonObject, type: string, output: ArrivingOutput): ArrivingItem | undefined {
+  const alike = itemsOfType(type, output);
+  const named = alike.byId.get(textField(payload, 'itemId') ?? '');
+  if (named?.isDone === false) return named;
+  const numbered = alike.byIndex.get(numberField(payload, 'outputIndex') ?? -1);
+  return numbered?.isDone === false ? numbered : findNewestOpen(alike);
 }
 
-function findById(items: readonly ArrivingItem[], id: string | undefined): ArrivingItem | undefined {
-  return id === undefined ? undefined : items.find((item) => item.id === id);
-}
-
-/** The newest item of a number. */
-function findByIndex(items: readonly ArrivingItem[], index: number | undefined): ArrivingItem | undefined {
-  return index === undefined ? undefined : items.findLast((item) => item.index === index);
+function findNamed(raw: JsonObject, output: ArrivingOutput): ArrivingItem | undefined {
+  const id = textField(raw, 'id');
+  return id === undefined ? undefined : itemsOfType(textField(raw, 'type') ?? 'message', output).byId.get(id);
 }
 
 /** The item that an event completes: it may have been complete before. */
-function findItem(raw: JsonObject, index: number | undefined, { items }: ArrivingOutput): ArrivingItem | undefined {
-  const alike = items.filter((item) => item.type === readType(raw));
-  const open = alike.filter(({ isDone }) => !isDone);
-  return findById(alike, textField(raw, 'id')) ?? findByIndex(open, index) ?? open.at(-1) ?? findByIndex(alike, index);
+function findItem(raw: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem | undefined {
+  const named = findNamed(raw, output);
+  if (named) return named;
+  const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
+  const numbered = index === undefined ? undefined : alike.byIndex.get(index);
+  return numbered?.isDone === false ? numbered : (findNewestOpen(alike) ?? numbered);
 }
 
 /** An item of the last event whose id is new: the item of its number, otherwise the first unlisted item of its type. */
 function findUnlisted(raw: JsonObject, index: number, output: ArrivingOutput): ArrivingItem | undefined {
-  const unlisted = listUnlisted(raw, output);
-  return findByIndex(unlisted, index) ?? unlisted[0];
+  const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
+  const numbered = alike.byIndex.get(index);
+  if (numbered?.isListed === false) return numbered;
+  while (alike.all[alike.listed]?.isListed) alike.listed++;
+  return alike.all[alike.listed];
 }
 
 /** The only block of an item. It begins with its first piece. */

@@ -9,6 +9,7 @@ import {
   beginItem,
   beginPart,
   createResponseOutput,
+  listToolNames,
   endItems,
   finishItem,
   finishItems,
@@ -26,8 +27,13 @@ interface ResponseState {
 }
 
 /** Reads one reply of the format (formats 8, and deviations 72 to 78, and 80). */
-export function createResponsesDecoder({ offered, asked }: Pick<ReplyHead, 'offered' | 'asked'> = {}): Decoder {
-  const state: ResponseState = { asked, output: createResponseOutput(offered), hasStarted: false, progress: 'open' };
+export function createResponsesDecoder({ asked }: Pick<ReplyHead, 'asked'> = {}): Decoder {
+  const state: ResponseState = {
+    asked,
+    output: createResponseOutput(asked && listToolNames(asked)),
+    hasStarted: false,
+    progress: 'open',
+  };
   return {
     whole(json) {
       const response = unwrap(json);

@@ -189,7 +189,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
       characters,
       hasOtherParts,
       settings,
-      request: toPreparedRequest(built, job, flags),
+      request: toPreparedRequest(built, flags),
       bound: hasPrices ? computeRequestBound(built, settings, job) : undefined,
       costOf: (answer) => computeAnswerCost(answer, settings),
       boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, settings, job),
@@ -251,10 +251,10 @@ async function fetchInputs(
   inputs.warnings.length = 0;
   building.fetcher ??= openUrlFetcher(flags, context);
   const fetched = await building.fetcher.fetchAll(urls, { settings, deadline, atEnd: inputs.context.atEnd });
-  if (!job.uses) return toPreparedRequest(await buildJob(job, parts, fetched), job, flags);
+  if (!job.uses) return toPreparedRequest(await buildJob(job, parts, fetched), flags);
   const { files, texts } = await readReferences(job, readResult, host);
   const filled = fillReferences(job, texts);
-  return toPreparedRequest(await buildJob(filled, parts, new Map([...fetched, ...files])), job, flags);
+  return toPreparedRequest(await buildJob(filled, parts, new Map([...fetched, ...files])), flags);
 }
 
 interface BuildParts {
@@ -340,14 +340,11 @@ function openInputs(
 
 function toPreparedRequest(
   { post, model, defaultFor, fallback }: BuiltRequest,
-  { values }: Job,
   { maxCost }: BatchFlags,
 ): PreparedRequest {
-  const { candidates } = values as { candidates?: number };
   return {
     post,
     model,
-    candidates,
     // A limit of costs holds for models whose price is known: no other model takes the place of a default.
     defaultFor: maxCost === undefined ? defaultFor : undefined,
     fallback,

@@ -9,12 +9,12 @@ import { eventStream, messageEvents, textReply } from './helpers/with-server.ts'
 const root = join(import.meta.dirname, '..');
 
 describe('the built program', () => {
-  test('does the main job as the README has it: one picture of 1344×768, its path on stdout', async () => {
+  test('does the main job as the README has it: one picture of 1360×768, its path on stdout', async () => {
     const command = /^npm ci && (node bin\/gateway-cli\.js image gen .*)$/m.exec(readme)?.[1] ?? '';
     const ran = await shell(command.replace('bin/gateway-cli.js', bin));
     expect(ran).toMatchObject({ code: 0, stdout: 'image-1.png\n', stderr: '' });
     const png = readFileSync(join(ran.cwd, 'image-1.png'));
-    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1344, 768]);
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1360, 768]);
   });
 
   test('prints a version, and help without loading a command', async () => {

@@ -159,9 +159,6 @@ export function streamReply(
   stream: OperationStream,
   { request, pace, pauses }: Pacing,
 ): GatewayReply {
-  const headers = { 'content-type': stream.contentType(request) };
-  if (pace === 0 && !pauses.some((ms) => ms > 0))
-    return { status: 200, headers, body: chunkEvents(events, stream, request) };
   let deltas = 0;
   const pieces = [...events].map((event, index) => {
     // The last delta of the content format is also its end.
@@ -171,24 +168,13 @@ export function streamReply(
     return { text: stream.encode(event, index, request), waitMs };
   });
   pieces.push({ text: stream.end?.(request) ?? '', waitMs: 0 });
-  // A paced body cannot be measured before it is sent, so its length is passed along.
-  const length = pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return { status: 200, headers, body: delayPieces(pieces, request.left.signal), length };
-}
-
-/** A chunk for each delta, with the events before it, as services send them. */
-function chunkEvents(events: Iterable<StreamEvent>, stream: OperationStream, request: GatewayRequest): string[] {
-  const chunks: string[] = [];
-  let text = '';
-  let index = 0;
-  for (const event of events) {
-    text += stream.encode(event, index++, request);
-    if (event.step !== 'delta') continue;
-    chunks.push(text);
-    text = '';
-  }
-  chunks.push(text + (stream.end?.(request) ?? ''));
-  return chunks;
+  return {
+    status: 200,
+    headers: { 'content-type': stream.contentType(request) },
+    body: delayPieces(pieces, request.left.signal),
+    // A paced body cannot be measured before it is sent.
+    length: pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
+  };
 }
 
 async function* delayPieces(

@@ -36,7 +36,7 @@ export interface GatewayReply {
   status: number;
   headers: Record<string, string>;
   body: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
-  /** The bytes of a body whose pieces come slowly. */
+  /** The bytes of a stream. */
   length?: number | undefined;
   /** How the connection ends, if not properly: in the middle of the body, or by a reset. */
   ending?: 'cut' | 'reset';

@@ -150,7 +150,7 @@ test("the topic's library example runs under serve, as it says", async () => {
   const example = /```js\n([\s\S]+?)```/.exec(topicTexts.get('library') ?? '')?.[1] ?? '';
   writeFileSync(join(installed.cwd, 'example.mjs'), example);
   const ran = await shell('npx --no-install gateway-cli serve --quiet -- node example.mjs', { cwd: installed.cwd });
-  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image\/png 1344 \d+\n.*offline/s) as string });
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image\/png 1360 \d+\n.*offline/s) as string });
 });
 
 test('its types compile in a project without Node types, library checks on, and refuse what is wrong', () => {

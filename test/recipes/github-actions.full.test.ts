@@ -39,7 +39,7 @@ test.skipIf(lacks('jq', 'git'))('draws, hands on outputs and writes a summary', 
     Array.from({ length: 4 }, () => ({ code: 0, stderr: '' })),
   );
   expect(read('output')).toMatch(/^path=cover\.png\nsha256=[\da-f]{64}\n$/);
-  expect(read('summary')).toMatch(/^Drew `cover\.png`, 1344×768, by local-image\n\n.*Add a lamp/s);
+  expect(read('summary')).toMatch(/^Drew `cover\.png`, 1360×768, by local-image\n\n.*Add a lamp/s);
 });
 
 test.skipIf(lacks('jq', 'git'))(

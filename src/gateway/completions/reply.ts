@@ -4,7 +4,6 @@ import {
   type ModelAnswer,
   type Candidate,
   candidateText,
-  encodePieces,
   listCalls,
   refusalText,
   splitJson,
@@ -179,10 +178,8 @@ function* splitIntoChunks(reply: JsonObject, request: ModelRequest): Generator<S
     const content = textAt(message, 'content') === undefined ? null : '';
     yield { data: toChunk({ role: 'assistant', content, refusal: null }), step: 'start' };
     for (const name of ['reasoning_content', 'content', 'refusal']) {
-      const pieces = splitForStream(textAt(message, name) ?? '', request);
-      for (const data of encodePieces(pieces, (piece) => JSON.stringify(toChunk({ [name]: piece })))) {
-        yield { data, step: 'delta' };
-      }
+      for (const piece of splitForStream(textAt(message, name) ?? '', request))
+        yield { data: toChunk({ [name]: piece }), step: 'delta' };
     }
     for (const delta of listOtherDeltas(message)) yield { data: toChunk(delta), step: 'delta' };
     yield { data: toChunk({}, finish_reason), step: 'end' };

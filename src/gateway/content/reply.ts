@@ -1,12 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../library/index.ts';
-import {
-  type ModelAnswer,
-  type AnswerPart,
-  type Candidate,
-  encodePieces,
-  sealThoughts,
-  splitForStream,
-} from '../models/task.ts';
+import { isObject, type JsonObject, toSnakeCase } from '../../library/index.ts';
+import { type ModelAnswer, type AnswerPart, type Candidate, sealThoughts, splitForStream } from '../models/task.ts';
 import { listAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
@@ -165,10 +158,8 @@ function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<Strea
     const { content, finishReason, safetyRatings, ...place } = candidate;
     const parts = splitParts(listAt(content, 'parts').filter(isObject), request);
     const last = parts.pop();
-    const encode = (part: JsonValue): string =>
-      JSON.stringify({ candidates: [{ ...toPiece(part), ...place }], ...rest });
-    for (const data of encodePieces(parts, encode)) {
-      yield { data, step: 'delta', waits };
+    for (const part of parts) {
+      yield { data: { candidates: [{ ...toPiece(part), ...place }], ...rest }, step: 'delta', waits };
       waits = true;
     }
     const piece = {
@@ -184,7 +175,7 @@ function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<Strea
   }
 }
 
-function toPiece(part: JsonValue): JsonObject {
+function toPiece(part: JsonObject): JsonObject {
   return { content: { parts: [part], role: 'model' } };
 }
 

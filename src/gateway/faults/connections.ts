@@ -11,10 +11,10 @@ const drips = 20;
 /** Faults of connections that break or are slow, and of bodies that do not match the head. */
 export const connectionFaults: FaultTable = {
   'fault-cut': {
-    reply: async (reply) => ({ ...(await half(reply)), ending: 'cut' }),
+    reply: (reply) => ({ ...half(reply), ending: 'cut' }),
   },
   'fault-reset-body': {
-    reply: async (reply) => ({ ...(await half(reply)), ending: 'reset' }),
+    reply: (reply) => ({ ...half(reply), ending: 'reset' }),
   },
   'fault-reset': {
     reply: (reply) => ({ ...reply, head: false, ending: 'reset' }),
@@ -26,8 +26,8 @@ export const connectionFaults: FaultTable = {
     before: ({ left }) => forever(left.signal),
   },
   'fault-stall': {
-    reply: async (reply, { left }) => {
-      const { body, ...head } = await half(reply);
+    reply: (reply, { left }) => {
+      const { body, ...head } = half(reply);
       return { ...head, body: thenNothing(body, left.signal) };
     },
   },
@@ -50,12 +50,11 @@ export const connectionFaults: FaultTable = {
 type Half = GatewayReply & { body: AsyncIterable<Uint8Array> };
 
 /** The first half of a body, under the head of the whole body. A paced body is not awaited: even its head would be late. */
-async function half({ body, length, ...reply }: GatewayReply): Promise<Half> {
-  const plain = typeof body === 'string';
-  if (!plain && length !== undefined) return { ...reply, body: takeFirstBytes(body, Math.ceil(length / 2)) };
-  const whole = await collect(body);
-  const headers = plain ? { 'content-length': String(whole.length), ...reply.headers } : reply.headers;
-  return { ...reply, headers, body: takeFirstBytes([whole], Math.ceil(whole.length / 2)) };
+function half({ body, length = 0, ...reply }: GatewayReply): Half {
+  if (typeof body !== 'string') return { ...reply, body: takeFirstBytes(body, Math.ceil(length / 2)) };
+  const whole = Buffer.byteLength(body);
+  const headers = { 'content-length': String(whole), ...reply.headers };
+  return { ...reply, headers, body: takeFirstBytes([body], Math.ceil(whole / 2)) };
 }
 
 type Pieces = Exclude<GatewayReply['body'], string>;

@@ -4,7 +4,6 @@ import {
   type ModelAnswer,
   type Candidate,
   candidateText,
-  encodePieces,
   listCalls,
   sealThoughts,
   splitJson,
@@ -154,7 +153,7 @@ function* messageEvents(message: JsonObject, request: ModelRequest): Generator<S
   for (const [index, block] of blocks.entries()) {
     yield event({ type: 'content_block_start', index, content_block: emptyBlock(block) });
     if (index === 0) yield event({ type: 'ping' });
-    for (const data of encodeDeltas(block, index, request)) yield { data, step: 'delta' };
+    for (const delta of listDeltas(block, request)) yield event({ type: 'content_block_delta', index, delta });
     yield event({ type: 'content_block_stop', index });
   }
   const { cache_creation: _creation, service_tier: _tier, inference_geo: _place, ...counts } = usage;
@@ -186,24 +185,24 @@ function emptyBlock(block: JsonObject): JsonObject {
   }
 }
 
-function encodeDeltas(block: JsonObject, index: number, request: ModelRequest): string[] {
-  const encode = (type: string, field: string, pieces: readonly string[]): string[] =>
-    encodePieces(pieces, (piece) =>
-      frameEvent({ type: 'content_block_delta', index, delta: { type, [field]: piece } }),
-    );
+function listDeltas(block: JsonObject, request: ModelRequest): JsonObject[] {
   switch (block['type']) {
     case 'text':
-      return encode('text_delta', 'text', splitForStream(textAt(block, 'text') ?? '', request));
+      return toDeltas('text_delta', 'text', splitForStream(textAt(block, 'text') ?? '', request));
     case 'thinking':
       return [
-        ...encode('thinking_delta', 'thinking', splitForStream(textAt(block, 'thinking') ?? '')),
-        ...encode('signature_delta', 'signature', [textAt(block, 'signature') ?? '']),
+        ...toDeltas('thinking_delta', 'thinking', splitForStream(textAt(block, 'thinking') ?? '')),
+        ...toDeltas('signature_delta', 'signature', [textAt(block, 'signature') ?? '']),
       ];
     case 'tool_use':
-      return encode('input_json_delta', 'partial_json', inputPieces(block['input'] ?? {}));
+      return toDeltas('input_json_delta', 'partial_json', inputPieces(block['input'] ?? {}));
     default:
       return [];
   }
+}
+
+function toDeltas(type: string, field: string, pieces: readonly string[]): JsonObject[] {
+  return pieces.map((piece) => ({ type, [field]: piece }));
 }
 
 /** The first piece is empty, and input without fields stays empty, as on the wire. */

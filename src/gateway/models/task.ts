@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { JsonValue, Size } from '../../library/index.ts';
 import type { Problem } from '../problem.ts';
 
@@ -156,16 +155,4 @@ export function splitForStream(
 ): readonly string[] {
   if (pieces?.join('') === text) return pieces;
   return text.match(/\s*(?:\S+\s*){1,3}/g) ?? (text === '' ? [] : [text]);
-}
-
-const mark = randomUUID();
-
-/** The events of the pieces of an answer. They differ only in the piece, a value in their JSON: the rest is encoded once. */
-export function encodePieces<T extends JsonValue>(
-  pieces: readonly T[],
-  encode: (piece: T | string) => string,
-): string[] {
-  if (pieces.length === 0) return [];
-  const [before, after] = encode(mark).split(`"${mark}"`);
-  return pieces.map((piece) => `${before}${JSON.stringify(piece)}${after}`);
 }

@@ -5,7 +5,6 @@ import {
   type ModelAnswer,
   type Candidate,
   candidateText,
-  encodePieces,
   listCalls,
   type MadeImage,
   refusalText,
@@ -140,16 +139,13 @@ function imageItem({ mimeType, data, size }: MadeImage, id: string): JsonObject 
   };
 }
 
-/** The number of an event before it is sent, in JSON. */
-const unnumbered = '"sequence_number":null';
-
 /** Events with their names, each with its number. */
 export const responsesStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
   events: responseEvents,
-  encode: ({ data }, index) => {
-    const text = typeof data === 'string' ? data : frameEvent(data);
-    return text.replace(unnumbered, `"sequence_number":${index}`);
+  encode({ data }, index) {
+    if (typeof data === 'string') return data;
+    return `event: ${String(data['type'])}\ndata: ${JSON.stringify({ ...data, sequence_number: index })}\n\n`;
   },
   failure: event('error', completionsError(new Problem(503, 'The model is overloaded. Please try again later.'))),
   broken: {
@@ -191,14 +187,9 @@ function event(type: string, data: JsonObject): StreamEvent {
   return { data: { type, sequence_number: null, ...data }, step };
 }
 
-function frameEvent(data: JsonObject): string {
-  return `event: ${String(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
 /** The deltas of a text; the text is in one field of each event. */
 function deltaEvents(type: string, pieces: readonly string[], toData: (delta: string) => JsonObject): StreamEvent[] {
-  const texts = encodePieces(pieces, (delta) => frameEvent({ type, sequence_number: null, ...toData(delta) }));
-  return texts.map((data) => ({ data, step: 'delta' }));
+  return pieces.map((delta) => event(type, toData(delta)));
 }
 
 function emptyItem(item: JsonObject): JsonObject {

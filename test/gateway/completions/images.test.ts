@@ -143,7 +143,7 @@ describe("OpenRouter's operation", () => {
   it('draws the ratio and the class of size that it is asked for', async () => {
     const { status, json } = await gateway.post('/v1/images', { prompt: 'a', aspect_ratio: '2:1', resolution: '512' });
     expect(status).toBe(200);
-    expect(pictureAt(json)).toMatchObject({ type: 'png', width: 688, height: 344 });
+    expect(pictureAt(json)).toMatchObject({ type: 'png', width: 728, height: 360 });
   });
 
   it('changes the picture that it refers to', async () => {

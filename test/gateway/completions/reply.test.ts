@@ -178,8 +178,8 @@ describe('pictures in a chat', () => {
     const more = { modalities: ['image', 'text'], image_config: { aspect_ratio: '16:9', image_size: '512' } };
     const json = await ask('a boat', { model: 'gpt-4o', ...more });
     expect(json).toMatchObject({ model: 'local-image', choices: [{ finish_reason: 'stop' }] });
-    expect(textOf(json)).toContain('672×384');
-    expect(pictureSize(json)).toMatchObject({ type: 'png', width: 672, height: 384 });
+    expect(textOf(json)).toContain('680×384');
+    expect(pictureSize(json)).toMatchObject({ type: 'png', width: 680, height: 384 });
   });
 
   it('come without words where only a picture is asked for', async () => {

@@ -3,7 +3,6 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/gateway/types.ts';
 import { dig, key, message, startGateway, sharedGateway } from '../gateway-under-test.ts';
-import { openPost, readSocket } from '../upstream-under-test.ts';
 
 const gateway = sharedGateway();
 
@@ -86,23 +85,6 @@ describe('the stream of local-chat', () => {
     const { json } = await gateway.post('/v1/messages', message('50 words'));
     expect(deltas.filter((delta) => delta !== '').length).toBeGreaterThan(10);
     expect(deltas.join('')).toBe(dig(json, 'content', 0, 'text'));
-  });
-
-  it('comes in a chunk for each delta, with the events before it, and one for the end', async () => {
-    const body = JSON.stringify(message('hello', { stream: true }));
-    const { bytes } = await readSocket(await openPost({ port: gateway.port, key }, { body, target: '/v1/messages' }));
-    const [, ...rest] = String(bytes).split('\r\n\r\n');
-    const chunks = rest
-      .join('\r\n\r\n')
-      .split(/\r\n/)
-      .filter((line) => line.includes('\n'));
-    const names = chunks.map((chunk) => readEvents(chunk).map(({ name }) => name));
-    const [first, ...more] = names.slice(0, -1);
-    expect(first).toEqual(['message_start', 'content_block_start', 'ping', 'content_block_delta']);
-    expect(new Set(more.flat())).toEqual(new Set(['content_block_delta']));
-    expect(more.length).toBeGreaterThan(5);
-    expect(new Set(more.map(({ length }) => length))).toEqual(new Set([1]));
-    expect(names.at(-1)).toEqual(['content_block_stop', 'message_delta', 'message_stop']);
   });
 
   it('keeps line breaks of the text inside the JSON', async () => {

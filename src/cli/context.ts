@@ -29,7 +29,7 @@ export interface RootOptions {
 /** Messages for people, on stderr. */
 interface Notes {
   /** Lines that a log or a script needs, too; not with `--quiet`. */
-  note(text: string | readonly string[]): Promise<void>;
+  note(text: string): Promise<void>;
   /** A line for a person who watches: only on a terminal or with `--verbose`, so that an editor's filter gets nothing but the answer. */
   notice(text: string): Promise<void>;
   /** A line that is also in the JSON document. */

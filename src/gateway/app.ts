@@ -11,15 +11,7 @@ import {
   checkCallerKey,
   checkVersionHeader,
 } from './http/guard.ts';
-import type {
-  GatewayRequest,
-  Handler,
-  KeyForm,
-  LogEntry,
-  OptionNames,
-  GatewayReply,
-  ServedHeaderNames,
-} from './types.ts';
+import type { GatewayRequest, Handler, KeyForm, LogEntry, GatewayReply, ServedHeaderNames } from './types.ts';
 import { findRoute, chooseErrorFormat, type Route, withVersion } from './routes.ts';
 import { sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
@@ -36,8 +28,6 @@ export interface AppOptions extends OfflineOptions, Allowed {
   everyPath?: boolean | undefined;
   /** Largest request body, bytes (default 256 MiB). */
   maxBody?: number | undefined;
-  /** The names of these options for replies; by default the names that are used here. */
-  optionNames?: OptionNames | undefined;
   log?: ((entry: LogEntry) => void) | undefined;
   /** Answers the requests; the offline models by default. */
   handler?: Handler | undefined;
@@ -47,20 +37,17 @@ export interface AppOptions extends OfflineOptions, Allowed {
 
 interface AppSettings extends AppOptions {
   headerNames: ServedHeaderNames;
-  optionNames: OptionNames;
   maxBody: number;
   handler: Handler;
   elapsed: () => number;
 }
 
-const ownNames: OptionNames = { hosts: 'hosts', origins: 'origins' };
-
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
-  const { rules, optionNames = ownNames, maxBody = 256 * 2 ** 20, elapsed = monotonic } = options;
+  const { rules, maxBody = 256 * 2 ** 20, elapsed = monotonic } = options;
   const headerNames = rules ? vendorHeaderNames : (options.headerNames ?? {});
   const { handler = createOfflineHandler(options) } = options;
-  const settings: AppSettings = { ...options, headerNames, optionNames, maxBody, handler, elapsed };
+  const settings: AppSettings = { ...options, headerNames, maxBody, handler, elapsed };
   return (request, response) => void serveRequest(request, response, settings);
 }
 
@@ -73,14 +60,14 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
   const query = new URLSearchParams(end === -1 ? '' : url.slice(end + 1));
   const format = chooseErrorFormat(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
-  const caller = watchCaller(response);
+  const left = watchCaller(response);
   let failure: string | undefined;
   const toErrorReply = (error: unknown): GatewayReply => {
     const problem = toProblem(error, format);
-    failure = caller.isGone ? callerLeft : (failure ?? problem.message);
+    failure = left.aborted ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
-  const incoming = { request, path, query, format, left: caller.left };
+  const incoming = { request, path, query, format, left };
   const reply = await respond(incoming, settings).catch(toErrorReply);
   if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
   if (settings.origins) reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins) };
@@ -96,20 +83,19 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
     model: reply.model,
     durationMs: settings.elapsed() - started,
     bytes,
-    note: chooseNote(reply, failure, caller.isGone),
+    note: chooseNote(reply, failure, left.aborted),
   });
 }
 
 const callerLeft = 'the caller left';
 
-/** Whether the caller left before it had the whole reply; `left` aborts then. */
-function watchCaller(response: ServerResponse): { isGone: boolean; left: AbortController } {
-  const caller = { isGone: false, left: new AbortController() };
+/** A signal that aborts when the caller leaves before it has the whole reply. */
+function watchCaller(response: ServerResponse): AbortSignal {
+  const left = new AbortController();
   response.on('close', () => {
-    caller.isGone = !response.writableFinished;
-    if (caller.isGone) caller.left.abort();
+    if (!response.writableFinished) left.abort();
   });
-  return caller;
+  return left.signal;
 }
 
 /** The note in the log, beside the status. */
@@ -127,7 +113,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
   const { request, path, query, format, left } = incoming;
   const { headers, method = '' } = request;
   const { maxBody } = settings;
-  guard(request, settings, settings.optionNames);
+  guard(request, settings);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
   const destination = findRoute(method, path, format.name, settings);
   if (destination === 'health')
@@ -156,7 +142,7 @@ function checkCaller(
   settings: AppSettings,
 ): KeyForm | undefined {
   const keyForm = checkCallerKey(shown, settings);
-  if (shown.format.hasVersion && (route?.handle ?? route?.batch)) checkVersionHeader(shown.headers, settings);
+  if (shown.format.hasVersion && (route?.handle ?? route?.kept)) checkVersionHeader(shown.headers, settings);
   return keyForm;
 }
 

@@ -84,8 +84,6 @@ const reasons: Record<string, string> = {
   EACCES: 'you may not use that port',
   EADDRINUSE: 'it is in use',
   EADDRNOTAVAIL: 'this machine does not have that address',
-  EAI_AGAIN: 'the name cannot be looked up at the moment (DNS)',
-  EINVAL: 'it is not an address to listen on',
   ENOTFOUND: 'there is no such host',
 };
 function cannotListen(error: unknown, address: string): GatewayError {

@@ -5,9 +5,7 @@ import { contentFormat } from './content/format.ts';
 import { isForm, parseBody, parseForm } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
 import { drawsByName, isVendorModel, localModels, listModelNames } from './models/local.ts';
-import type { ResponseStore } from './responses/store.ts';
 import type { ServiceRules } from './service.ts';
-import { createShelf } from './shelf.ts';
 import type {
   BodyHandler,
   GatewayRequest,
@@ -44,7 +42,6 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const { refuseUnknown: isStrict = false } = options;
   const countAttempt = createIdCounter();
-  const responses: ResponseStore = createShelf();
   const answerByModel = async (
     request: GatewayRequest,
     handle: BodyHandler,
@@ -60,7 +57,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       fallback: !isStrict,
       rules,
       script,
-      responses,
+      responses: batches.responses,
       note: (text) => void notes.push(text),
       pace,
       variant: varied ? countAttempt(`picture ${id}`) : 0,
@@ -77,10 +74,8 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
   });
   return async (request) => {
     const { route } = request;
-    const act = route?.batch?.[request.method];
+    const act = route?.kept?.[request.method];
     if (act) return act(request, batches);
-    const actOnKept = route?.responses?.[request.method];
-    if (actOnKept) return actOnKept(request, responses);
     if (!route?.handle) return answerModels(request, rules);
     const bytes = await request.readBody();
     const form = isForm(request.headers);
@@ -108,21 +103,12 @@ function createRequestId({ path }: GatewayRequest, bytes: Buffer | string): stri
 /** The number of fields that the log names. */
 const named = 5;
 
-/**
- * The ignored fields of a body, for the log. The names come from the caller: they are cut, and characters that are not plain are
- * masked.
- */
+/** The ignored fields of a body, for the log. The names come from the caller, and are cut. */
 function listIgnored(paths: readonly Path[]): string[] {
   if (paths.length === 0) return [];
-  const shown = paths.slice(0, named).map((path) => path.map(plainStep).join('.'));
+  const shown = paths.slice(0, named).map((path) => path.join('.').slice(0, 100));
   const more = paths.length > named ? ` and ${paths.length - named} more` : '';
   return [`ignored ${shown.join(', ')}${more}`];
-}
-
-function plainStep(step: string | number): string {
-  return String(step)
-    .slice(0, 40)
-    .replaceAll(/[^\w$-]/g, '?');
 }
 
 /** `GET /v1beta/models` and `GET /v1/models`, or a single model. Throws Problem 404. */

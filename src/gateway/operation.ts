@@ -171,7 +171,7 @@ export function streamReply(
   return {
     status: 200,
     headers: { 'content-type': stream.contentType(request) },
-    body: delayPieces(pieces, request.left.signal),
+    body: delayPieces(pieces, request.left),
     // A paced body cannot be measured before it is sent.
     length: pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
   };

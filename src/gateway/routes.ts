@@ -10,13 +10,13 @@ import { completionsFormat, completionsOperation } from './completions/format.ts
 import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';
 import type { BodyHandler, GatewayFormat, GatewayFormatName, GatewayOperation } from './types.ts';
 import { responsesCount, responsesOperation } from './responses/format.ts';
-import { keptResponsePaths, type ResponseActions } from './responses/store.ts';
+import { keptResponsePaths } from './responses/store.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { completionsBatchPaths } from './batches/completions.ts';
 import { contentBatchPaths } from './batches/content.ts';
 import { contentFilePaths } from './batches/content-files.ts';
 import { messagesBatchPaths } from './batches/messages.ts';
-import type { BatchActions, BatchPaths } from './batches/store.ts';
+import type { StoreActions, StorePaths } from './batches/store.ts';
 import { answerOperation, answerCount } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
@@ -38,10 +38,8 @@ interface RouteRow {
   handle?: BodyHandler;
   /** Texts on this path can be requested from a service of another format. */
   wire?: Wire;
-  /** Acts on batches and files. */
-  batch?: BatchActions;
-  /** Acts on responses that are kept. */
-  responses?: ResponseActions;
+  /** Acts on batches, files and responses that are kept. */
+  kept?: StoreActions;
   /** The only format of the path: vendors have files, batches and lists of models at the same paths. */
   format?: GatewayFormatName;
   /** Whether the body can be a form in place of JSON. */
@@ -77,12 +75,12 @@ const rows: readonly RouteRow[] = [
     [`${contentModel}:generateContent`]: contentRow,
     [`${contentModel}:streamGenerateContent`]: { ...contentRow, streams: true },
     [`${contentModel}:countTokens`]: { handle: answerCount(contentOperation, contentCount) },
-    ...batchRows({ ...contentBatchPaths, ...contentFilePaths }),
+    ...keptRows({ ...contentBatchPaths, ...contentFilePaths }),
   }),
   ...listRows('messages', {
     '/v1/messages': wireRow({ format: 'messages', operation: messagesOperation, decode: decodeMessagesRequest }),
     '/v1/messages/count_tokens': { handle: answerCount(messagesOperation, messagesCount) },
-    ...batchRows(messagesBatchPaths),
+    ...keptRows(messagesBatchPaths),
   }),
   ...listRows('completions', {
     '/v1/chat/completions': wireRow({
@@ -95,8 +93,7 @@ const rows: readonly RouteRow[] = [
     '/v1/images/generations': { handle: answerOperation(imagesOperation) },
     '/v1/images/edits': { handle: answerOperation(editsOperation), form: true },
     '/v1/images': { handle: answerOperation(referencesOperation) },
-    ...mapValues(keptResponsePaths, (responses) => ({ responses })),
-    ...batchRows(completionsBatchPaths),
+    ...keptRows({ ...keptResponsePaths, ...completionsBatchPaths }),
   }),
   { path: '/{version}/models(?:/{id})?' },
 ];
@@ -107,18 +104,13 @@ function listRows(format: GatewayFormatName, paths: RouteRows): RouteRow[] {
   return Object.entries(paths).map(([path, row]) => ({ path, format, ...row }));
 }
 
-function batchRows(paths: BatchPaths): RouteRows {
-  return mapValues(paths, (batch) => ({ batch }));
-}
-
-function mapValues<A, B>(of: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]));
+function keptRows(paths: StorePaths): RouteRows {
+  return Object.fromEntries(Object.entries(paths).map(([path, kept]) => [path, { kept }]));
 }
 
 const routes = rows.map((row): Route => {
-  const { path, batch, responses, handle } = row;
-  const actions = batch ?? responses;
-  const methods = actions ? Object.keys(actions) : [handle ? 'POST' : 'GET'];
+  const { path, kept, handle } = row;
+  const methods = kept ? Object.keys(kept) : [handle ? 'POST' : 'GET'];
   const pattern = path
     .replace('{version}', 'v1(?:alpha|beta)?')
     .replace('{model}', '([^/]+)')
@@ -181,23 +173,9 @@ function requireMethod(method: string, methods: readonly string[], path: string)
   });
 }
 
-/** The replacement for a vendor's path that this gateway does not have. */
-const instead: readonly [path: RegExp, words: string][] = [
-  [
-    /^\/v1\/(?:completions|assistants|threads|conversations)(?:\/|$)/,
-    'use chat completions: POST /v1/chat/completions',
-  ],
-  [/^\/v1\/responses\/compact$/, 'send the whole conversation: POST /v1/responses'],
-  [/^\/v1\/images\//, 'use POST /v1/images/generations or POST /v1/images/edits'],
-  [/^\/v1\/complete(?:\/|$)/, 'use POST /v1/messages'],
-  // The gateway has files of the other formats, but not of the messages format.
-  [/^\/v1\/files(?:\/|$)/, 'send files inside the messages, as Base64'],
-  [/^\/v1(?:alpha|beta)?\/interactions(?:\/|$)/, 'use POST /v1beta/models/<model>:generateContent'],
-];
-
 function notFound(path: string): Problem {
-  const [, words = 'its paths are in: gateway-cli help serve'] = instead.find(([pattern]) => pattern.test(path)) ?? [];
-  return new Problem(404, `the local gateway does not have ${path.slice(0, 200)}; ${words}`);
+  const message = `the local gateway does not have ${path.slice(0, 200)}; its paths are in: gateway-cli help serve`;
+  return new Problem(404, message);
 }
 
 function decodeSegment(segment: string): string | undefined {

@@ -27,8 +27,8 @@ export interface GatewayRequest {
   headers: IncomingHttpHeaders;
   /** The whole body; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
-  /** The signal aborts when the caller leaves before the reply is complete; it is made when it is first read. */
-  left: { readonly signal: AbortSignal };
+  /** Aborts when the caller leaves before the reply is complete. */
+  left: AbortSignal;
 }
 
 /** A reply on its way to the caller. */
@@ -117,14 +117,8 @@ export interface Attempt {
   stream: boolean;
   /** The wait of the slow faults, ms. */
   delay: number;
-  /** The signal aborts when the caller leaves. */
-  left: { readonly signal: AbortSignal };
-}
-
-/** The names of these options in the program that starts the gateway, for replies. */
-export interface OptionNames {
-  hosts: string;
-  origins: string;
+  /** Aborts when the caller leaves. */
+  left: AbortSignal;
 }
 
 /** The request formats. */

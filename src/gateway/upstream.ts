@@ -59,14 +59,14 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
     // The timeout covers only the head: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
-    const signal = AbortSignal.any([request.left.signal, late.signal]);
+    const signal = AbortSignal.any([request.left, late.signal]);
     try {
       const beforeSend = payment && (() => payment.reserve(signal));
       const reply = await options.fetch(requestTo(request, bytes, options), { signal, beforeSend });
       return passReply(payment?.watch(reply) ?? reply, request);
     } catch (error) {
       await payment?.fail(error);
-      if (request.left.signal.aborted) throw error;
+      if (request.left.aborted) throw error;
       if (late.signal.aborted) throw new Problem(504, 'the upstream gateway did not answer in time', notAgain);
       throw failureProblem(error, options.usageStatus ?? 502);
     } finally {
@@ -118,7 +118,7 @@ function passReply({ status, headers, body, recordedAt }: HttpReply, request: Ga
     try {
       yield* body;
     } catch (error) {
-      if (request.left.signal.aborted) throw error;
+      if (request.left.aborted) throw error;
       // The caller sees the failure upstream: an early end, or a reset.
       reply.ending = getErrorCode(error) === 'ECONNRESET' ? 'reset' : 'cut';
     }

@@ -200,7 +200,7 @@ describe('a handler of another kind', () => {
   it('does not log a caller that leaves with its whole reply', async () => {
     const signals: AbortSignal[] = [];
     const handler: Handler = async ({ left, readBody }) => {
-      signals.push(left.signal);
+      signals.push(left);
       await readBody();
       return { status: 200, headers: {}, body: 'all of it' };
     };

@@ -172,7 +172,7 @@ test('a caller that has every byte of the declared length has not left, though t
     async function* body(): AsyncGenerator<string> {
       yield 'whole';
       await closed.until;
-      aborted = left.signal.aborted;
+      aborted = left.aborted;
     }
     return { status: 200, headers: { 'content-length': '5' }, body: body() };
   };

@@ -37,10 +37,8 @@ export function createUi(io: Io, root: RootOptions): Ui {
     running?.clear();
     await around(() => io.stderr.write(`${text}\n`));
   };
-  const note = async (text: string | readonly string[]) => {
-    if (root.quiet) return;
-    const lines = await Promise.all([text].flat().map((line) => wrapForStderr(escapeLine(redact(line)), io)));
-    await writeLogLine(lines.join('\n'));
+  const note = async (text: string) => {
+    if (!root.quiet) await writeLogLine(await wrapForStderr(escapeLine(redact(text)), io));
   };
   return {
     isVerbose: root.verbose === true,

@@ -155,7 +155,7 @@ async function runLine(
   try {
     if (problem) throw problem;
     if (fault.failsEverySecond && index % 2 === 1) throw new Problem(500, 'An internal error has occurred.');
-    const request = { ...job.request, path, query: new URLSearchParams(), left: stop, route: undefined };
+    const request = { ...job.request, path, query: new URLSearchParams(), left: stop.signal, route: undefined };
     return { end: 'succeeded', status: 200, body: wholeBody(await answer(request, handle, body)) };
   } catch (error) {
     if (stop.signal.aborted) return { ...unsent, end: 'canceled' };

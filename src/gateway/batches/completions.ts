@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../library/index.ts';
+import { findOwn, type JsonObject } from '../../library/index.ts';
 import { objectAt, textAt, valueAt } from '../fields/read.ts';
-import { freeObject, object, oneOf, oneOfList, text } from '../fields/rule.ts';
+import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';
 import { editsOperation, imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
@@ -22,7 +22,7 @@ import {
   type StoredBatch,
   toLines,
 } from './batch.ts';
-import { batchActions, type Batches, type BatchPaths, keepResults, listOf, type StoredFile } from './store.ts';
+import { batchActions, type Batches, type StorePaths, keepResults, listOf, type StoredFile } from './store.ts';
 
 const daySeconds = 24 * 60 * 60;
 
@@ -38,7 +38,7 @@ const { find, create, show } = batchActions({
   newId: () => randomId('batch_'),
   body: object({
     'input_file_id!': text,
-    'endpoint!': oneOfList(Object.keys(handlers)),
+    'endpoint!': text,
     'completion_window!': oneOf('24h'),
     metadata: freeObject,
   }),
@@ -48,7 +48,7 @@ const { find, create, show } = batchActions({
 });
 
 /** Files and batches: https://platform.openai.com/docs/api-reference/batch. */
-export const completionsBatchPaths: BatchPaths = {
+export const completionsBatchPaths: StorePaths = {
   '/v1/files': { GET: listFiles, POST: upload },
   '/v1/files/{id}': {
     GET: (request, batches) => jsonReply(encodeFile(findFile(request.pathId, batches))),
@@ -122,13 +122,15 @@ function listFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply 
 function readJob(body: JsonObject, _request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
   const input = findFile(textAt(body, 'input_file_id'), batches);
   const endpoint = textAt(body, 'endpoint') ?? '';
+  const handle = findOwn(handlers, endpoint);
+  if (handle === undefined) throw badValue(['endpoint'], `Input should be ${Object.keys(handlers).join(' or ')}`);
   const lines = parseJsonLines(input.bytes);
   const fault = findFaultyLine(lines);
   return {
     about: { input_file_id: input.id, endpoint, metadata: valueAt(body, 'metadata') ?? null },
     model: textAt(objectAt(lines[0], 'body'), 'model') ?? '',
     path: endpoint,
-    handle: handlers[endpoint] ?? answerOperation(completionsOperation),
+    handle,
     lines: fault ? [] : lines.map(toLine),
     fault,
   };

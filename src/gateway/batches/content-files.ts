@@ -6,12 +6,12 @@ import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
 import { randomId } from './batch.ts';
-import { type Batches, type BatchPaths, listOf, type StoredFile } from './store.ts';
+import { type Batches, type StorePaths, listOf, type StoredFile } from './store.ts';
 
 const keptMs = 48 * 60 * 60 * 1000;
 
 /** Files of the Gemini API, uploaded in the resumable way: https://ai.google.dev/api/files. */
-export const contentFilePaths: BatchPaths = {
+export const contentFilePaths: StorePaths = {
   '/upload/{version}/files': {
     POST: (request, batches) =>
       request.query.has('upload_id') ? takeBytes(request, batches) : startUpload(request, batches),

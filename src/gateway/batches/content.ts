@@ -19,7 +19,7 @@ import {
   toLines,
 } from './batch.ts';
 import { findContentFile } from './content-files.ts';
-import { batchActions, type Batches, type BatchPaths, keepResults, listOf } from './store.ts';
+import { batchActions, type Batches, type StorePaths, keepResults, listOf } from './store.ts';
 
 const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
 
@@ -40,7 +40,7 @@ const { find, create, show } = batchActions({
 });
 
 /** Batches of the Gemini API: https://ai.google.dev/gemini-api/docs/batch-api. */
-export const contentBatchPaths: BatchPaths = {
+export const contentBatchPaths: StorePaths = {
   '/{version}/models/{model}:batchGenerateContent': { POST: create },
   '/{version}/batches': { GET: listBatches },
   '/{version}/batches/{id}': {

@@ -7,7 +7,7 @@ import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
 import { type BatchLine, cancelBatch, countEnds, randomId, type StoredBatch, toLines } from './batch.ts';
-import { batchActions, type Batches, type BatchPaths, listOf } from './store.ts';
+import { batchActions, type Batches, type StorePaths, listOf } from './store.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -31,7 +31,7 @@ const { find, create, show } = batchActions({
 });
 
 /** Message Batches: https://docs.claude.com/en/api/creating-message-batches. */
-export const messagesBatchPaths: BatchPaths = {
+export const messagesBatchPaths: StorePaths = {
   '/v1/messages/batches': { GET: listBatches, POST: create },
   '/v1/messages/batches/{id}': { GET: show, DELETE: removeBatch },
   '/v1/messages/batches/{id}/cancel': {

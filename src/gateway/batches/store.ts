@@ -3,6 +3,7 @@ import type { ObjectRule } from '../fields/rule.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
 import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
+import type { ResponseStore } from '../responses/store.ts';
 import { createShelf, type Shelf } from '../shelf.ts';
 import type { GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
 import { type StoredBatch, type BatchJob, type BatchOptions, startBatch } from './batch.ts';
@@ -19,15 +20,16 @@ export interface StoredFile {
   bytes: Buffer;
 }
 
-/** The batches and files of a gateway, for as long as it runs. */
+/** The batches, files and responses of a gateway, for as long as it runs. */
 export interface Batches {
   all: Shelf<StoredBatch>;
   files: Shelf<StoredFile>;
+  responses: ResponseStore;
   options: BatchOptions;
 }
 
 export function createBatches(options: BatchOptions): Batches {
-  return { all: createShelf(), files: createShelf(), options };
+  return { all: createShelf(), files: createShelf(), responses: createShelf(), options };
 }
 
 /** The batches or files of a format, the newest first. */
@@ -38,14 +40,14 @@ export function listOf<T extends { format: GatewayFormatName }>(
   return list().filter((item) => item.format === format);
 }
 
-/** An action on batches or files. Throws Problem and Violation. */
-type BatchAction = (request: GatewayRequest, batches: Batches) => GatewayReply | Promise<GatewayReply>;
+/** An action on what is kept. Throws Problem and Violation. */
+type StoreAction = (request: GatewayRequest, batches: Batches) => GatewayReply | Promise<GatewayReply>;
 
 /** The actions of a path by their method. */
-export type BatchActions = Readonly<Record<string, BatchAction>>;
+export type StoreActions = Readonly<Record<string, StoreAction>>;
 
-/** The paths of a batch API. */
-export type BatchPaths = Readonly<Record<string, BatchActions>>;
+/** The paths of an API for what is kept. */
+export type StorePaths = Readonly<Record<string, StoreActions>>;
 
 /** The differences between the batch APIs of the vendors. */
 interface VendorBatchApi {

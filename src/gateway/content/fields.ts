@@ -9,7 +9,6 @@ import {
   number,
   object,
   oneOf,
-  oneOfList,
   filledList,
   text,
   type Rule,
@@ -100,7 +99,7 @@ const tools: Rule = (value, path, mode) => toolList(Array.isArray(value) ? value
 
 /** A name of an enum, which the service also takes in small letters. */
 function enumName(...allowed: readonly string[]): Rule {
-  return (value, path, mode) => oneOfList(allowed)(typeof value === 'string' ? value.toUpperCase() : value, path, mode);
+  return (value, path, mode) => oneOf(...allowed)(typeof value === 'string' ? value.toUpperCase() : value, path, mode);
 }
 
 const toolConfig = object({
@@ -113,9 +112,9 @@ const toolConfig = object({
 });
 
 const generationConfig = object({
-  temperature: number(),
-  topP: number(),
-  topK: number(),
+  temperature: number,
+  topP: number,
+  topK: number,
   candidateCount: integer({ min: 1, max: 8 }),
   maxOutputTokens: integer({ min: 1 }),
   stopSequences: list(text),
@@ -123,8 +122,8 @@ const generationConfig = object({
   responseMimeType: oneOf('text/plain', 'application/json', 'text/x.enum'),
   responseSchema: freeObject,
   responseJsonSchema: anything,
-  presencePenalty: number(),
-  frequencyPenalty: number(),
+  presencePenalty: number,
+  frequencyPenalty: number,
   responseLogprobs: flag,
   logprobs: integer(),
   responseModalities: list(enumName('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),

@@ -20,15 +20,15 @@ export const connectionFaults: FaultTable = {
     reply: (reply) => ({ ...reply, head: false, ending: 'reset' }),
   },
   'fault-slow': {
-    before: ({ delay, left }) => sleep(delay, undefined, { signal: left.signal, ref: false }),
+    before: ({ delay, left }) => sleep(delay, undefined, { signal: left, ref: false }),
   },
   'fault-hang': {
-    before: ({ left }) => forever(left.signal),
+    before: ({ left }) => forever(left),
   },
   'fault-stall': {
     reply: (reply, { left }) => {
       const { body, ...head } = half(reply);
-      return { ...head, body: thenNothing(body, left.signal) };
+      return { ...head, body: thenNothing(body, left) };
     },
   },
   'fault-drip': {
@@ -80,7 +80,7 @@ async function drip(reply: GatewayReply, { delay, left }: Attempt): Promise<Gate
   async function* drippedBytes(): AsyncGenerator<Buffer> {
     for (let at = 0; at < whole.length; at += length) {
       yield whole.subarray(at, at + length);
-      await sleep(delay / drips, undefined, { signal: left.signal });
+      await sleep(delay / drips, undefined, { signal: left });
     }
   }
   return { ...reply, body: drippedBytes() };

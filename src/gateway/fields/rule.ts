@@ -54,7 +54,7 @@ export const flag = ofType('boolean', (value) => typeof value === 'boolean');
 /** An object with any fields. */
 export const freeObject = ofType('object', isObject);
 
-const anyNumber = ofType('number', (value) => typeof value === 'number');
+export const number = ofType('number', (value) => typeof value === 'number');
 const anyInteger = ofType('integer', (value) => Number.isSafeInteger(value));
 const anyList = ofType('list', Array.isArray);
 
@@ -65,19 +65,10 @@ function ofType(expected: string, fits: (value: JsonValue) => boolean): Rule {
   };
 }
 
-/** A finite number in a range. */
-export function number(bounds: Bounds = {}): Rule {
-  return inBounds(anyNumber, bounds);
-}
-
 /** A whole number in a range. */
-export function integer(bounds: Bounds = {}): Rule {
-  return inBounds(anyInteger, bounds);
-}
-
-function inBounds(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
+export function integer({ min = -Infinity, max = Infinity }: Bounds = {}): Rule {
   return (value, path, mode) => {
-    const checked = Number(rule(value, path, mode));
+    const checked = Number(anyInteger(value, path, mode));
     if (checked < min) throw badValue(path, `Input should be greater than or equal to ${min}`);
     if (checked > max) throw badValue(path, `Input should be less than or equal to ${max}`);
     return checked;
@@ -86,10 +77,6 @@ function inBounds(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule
 
 /** Accepts one of these words. A check that is not strict leaves out a field with another word. */
 export function oneOf(...allowed: readonly string[]): Rule {
-  return oneOfList(allowed);
-}
-
-export function oneOfList(allowed: readonly string[]): Rule {
   return (value, path, mode) => {
     if (allowed.includes(String(text(value, path, mode)))) return value;
     throw new Violation(path, { kind: 'choice', text: wordsOf(allowed) });

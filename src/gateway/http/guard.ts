@@ -2,7 +2,7 @@ import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { services, vendorHeaderNames } from '../../library/index.ts';
 import { Problem } from '../problem.ts';
 import type { ServiceRules } from '../service.ts';
-import type { GatewayFormat, OptionNames, GatewayReply, KeyForm, ServedHeaderNames } from '../types.ts';
+import type { GatewayFormat, GatewayReply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { timingSafeEqual } from 'node:crypto';
 
 /** Callers that are allowed in addition to this machine. */
@@ -18,7 +18,7 @@ export interface Allowed {
  * request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as `name:port` there alone.
  * Throws Problem 403.
  */
-export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed, names: OptionNames): void {
+export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed): void {
   const { localPort = 0 } = request.socket;
   const isOwn = (authority: string): boolean =>
     loopbackHosts.some((name) => authority === `${name}:${localPort}` || (localPort === 80 && authority === name));
@@ -27,7 +27,7 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   const isAllowed = hosts.includes(host) || hosts.includes(host.replace(/:\d*$/, ''));
   if (named.length !== 1 || !(isAllowed || isOwn(host))) {
     const own = `${loopbackHosts[0]}:${localPort}`;
-    throw new Problem(403, `the Host header must name this gateway: ${own}, or what ${names.hosts} allows`);
+    throw new Problem(403, `the Host header must name this gateway: ${own}, or what serve --allow-host allows`);
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
   // A proxy in front of an allowed host can terminate TLS for it.
@@ -36,7 +36,7 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
     (isAllowed && (origin === `http://${host}` || origin === `https://${host}`));
   const shown = headerValues(request, 'origin').map((origin) => origin.toLowerCase());
   if (shown.some((origin) => !isOwnPage(origin) && !origins.includes(origin))) {
-    throw new Problem(403, `requests from another origin are refused unless ${names.origins} allows it`);
+    throw new Problem(403, 'requests from another origin are refused unless serve --allow-origin allows it');
   }
   if (shown.some((origin) => origins.includes(origin))) return;
   const sites = headerValues(request, 'sec-fetch-site');

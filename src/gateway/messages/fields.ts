@@ -145,9 +145,9 @@ export const messagesBody = object({
   'max_tokens!': integer({ min: 1 }),
   system,
   stream: flag,
-  temperature: number(),
-  top_p: number(),
-  top_k: number(),
+  temperature: number,
+  top_p: number,
+  top_k: number,
   stop_sequences: list(text),
   tools: list(tool),
   tool_choice: object({

@@ -32,9 +32,7 @@ export const responsesOperation: GatewayOperation = {
   },
   reply: responsesReply,
   repliesFailure: true,
-  keep(reply, request, { inBatch, responses }) {
-    if (!inBatch) keepResponse(reply, request, responses);
-  },
+  keep: (reply, request, { responses }) => keepResponse(reply, request, responses),
   contentType: 'application/json',
   stream: responsesStream,
 };

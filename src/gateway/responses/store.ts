@@ -4,7 +4,8 @@ import { listAt, valueAt, textAt } from '../fields/read.ts';
 import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { Shelf } from '../shelf.ts';
-import type { GatewayReply, GatewayRequest, ModelRequest } from '../types.ts';
+import type { StorePaths } from '../batches/store.ts';
+import type { GatewayRequest, ModelRequest } from '../types.ts';
 
 /** A response that is kept. */
 interface KeptResponse {
@@ -32,18 +33,12 @@ export function keepResponse(response: JsonObject, { items = [] }: ModelRequest,
   store.add({ id, response, items });
 }
 
-/** An action on a response that is kept. Throws Problem. */
-type ResponseAction = (request: GatewayRequest, store: ResponseStore) => GatewayReply;
-
-/** The actions of a path by their method. */
-export type ResponseActions = Readonly<Record<string, ResponseAction>>;
-
-export const keptResponsePaths: Readonly<Record<string, ResponseActions>> = {
+export const keptResponsePaths: StorePaths = {
   '/v1/responses/{id}': {
-    GET: (request, store) => jsonReply(findKept(request, store).response),
-    DELETE(request, store) {
-      const { id } = findKept(request, store);
-      store.remove(id);
+    GET: (request, { responses }) => jsonReply(findKept(request, responses).response),
+    DELETE(request, { responses }) {
+      const { id } = findKept(request, responses);
+      responses.remove(id);
       return jsonReply({ id, object: 'response', deleted: true });
     },
   },

@@ -126,8 +126,8 @@ function watchReply(
   }
   const copy = new PassThrough();
   const stopReading = (): void => void copy.end();
-  request.left.signal.addEventListener('abort', stopReading, { once: true });
-  if (request.left.signal.aborted) stopReading();
+  request.left.addEventListener('abort', stopReading, { once: true });
+  if (request.left.aborted) stopReading();
   const written = end(readEnd({ ...reply, body: copy }, paid));
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {

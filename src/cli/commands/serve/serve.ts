@@ -33,7 +33,6 @@ import { readTextFlag } from '../../input/input-files.ts';
 import { localModelVariables, notRedirected, runServed } from './served-command.ts';
 import { openSource, type ServeFlags } from './source.ts';
 
-const optionNames = { hosts: '--allow-host', origins: '--allow-origin' };
 const defaultPort = 8787;
 /** Time that replies in flight may take after Ctrl-C, in ms. */
 const drainMs = 5000;
@@ -73,14 +72,13 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     key,
     headerNames,
     rules: service && serviceRules[service],
-    optionNames,
     everyPath: source !== undefined,
     pace: flags.pace,
     faultDelay: flags.faultDelay,
     batchDelay: flags.batchDelay,
     origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
-    log: createLog(context),
+    log: (entry) => void context.ui.note(logLine(entry)),
     handler: source?.handler,
     elapsed: context.io.elapsed,
   });
@@ -204,18 +202,6 @@ async function announce(
   if (unset.length > 0) await io.stdout.write(`unset ${unset.join(' ')}\n`);
   const who = name === undefined ? 'the local gateway' : `the local gateway (${name})`;
   await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);
-}
-
-/** Writes the lines of one turn of the event loop together: a write for each would take as long as a part of its request. */
-function createLog({ ui, atEnd }: Context): (entry: LogEntry) => void {
-  const lines: string[] = [];
-  const write = async (): Promise<void> => {
-    if (lines.length > 0) await ui.note(lines.splice(0));
-  };
-  atEnd(write);
-  return (entry) => {
-    if (lines.push(logLine(entry)) === 1) setImmediate(() => void write());
-  };
 }
 
 /** One line for each request: nothing of headers, queries or bodies. */

@@ -230,7 +230,7 @@ function upstreamHandler(
 /** The key of a caller says which form of the specification it means, if the path does not. */
 function chooseKeyUse({ format, route, keyForm }: GatewayRequest): AuthUse {
   if (format.name === 'completions') return 'completions';
-  const isMessages = format.name === 'messages' && (!route || route.handle !== undefined || route.batch !== undefined);
+  const isMessages = format.name === 'messages' && (!route || route.handle !== undefined || route.kept !== undefined);
   if (isMessages || (keyForm === 'x-api-key' && !route?.handle)) return 'messages';
   return keyForm === 'bearer' ? 'image' : 'text';
 }

@@ -82,7 +82,6 @@ export const tree: Tree = {
     examples: ['gateway-cli sessions list', 'gateway-cli sessions show trip'],
     commands: {
       list: leaf('name, last change, messages and first prompt of each', sessions, 'sessionsListCommand'),
-      search: leaf('find the conversations whose texts have these words', sessions, 'sessionsSearchCommand'),
       show: leaf('print a conversation to read', sessions, 'sessionsShowCommand'),
       export: leaf('print a conversation as Markdown', sessions, 'sessionsExportCommand'),
       rm: leaf('remove conversations', sessions, 'sessionsRemoveCommand'),

@@ -21,7 +21,7 @@ test.each([
   ['a word of other programs', ['sessions', 'delete', 'x'], "command 'delete'", 'gateway-cli sessions rm\n'],
   ['one whose help is wanted', ['sessions', 'delete', '--help'], "command 'delete'", 'gateway-cli sessions rm'],
   ['one of batch alone', ['gallery', '.'], "unknown command 'gallery'", 'did you mean: gateway-cli batch gallery\n'],
-  ['one of sessions alone', ['search'], "unknown command 'search'", 'did you mean: gateway-cli sessions search\n'],
+  ['one of sessions alone', ['rm'], "unknown command 'rm'", 'did you mean: gateway-cli sessions rm\n'],
   ['no command of costs', ['costs', 'status'], "unknown command 'status'", 'see: gateway-cli costs --help'],
   ['one at the top', ['generate', 'x'], 'unknown', 'did you mean: gateway-cli text, or gateway-cli image gen\n'],
   [

@@ -5,8 +5,6 @@ import { services, useNames } from '../../../library/index.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readKeptModels } from '../../settings/memory.ts';
 import { resolvePartialSettings, useDefaults } from '../../settings/resolve.ts';
-import { listVariables } from '../../settings/sources.ts';
-import type { LoadedConfig } from '../../settings/types.ts';
 import type { Io } from '../../terminal/io.ts';
 import { completeLine, type Completion, formatCompletion, readTypedLine, withoutTexts } from './complete-line.ts';
 import { listSessionNames } from '../../chat/session-path.ts';
@@ -21,12 +19,13 @@ export function completeCommand(command: Command, openTree: (words: readonly str
     const { words } = line;
     const program = await openTree(words[0] === 'help' ? words.slice(1) : words);
     const found = completeLine(toCommandFacts(program), words);
-    const more = found.listed === undefined ? [] : await listValues(found.listed, words, io);
+    const more = found.listed === undefined ? [] : await listValues(found.listed, words, io).catch(() => []);
     const values = [...found.values, ...withoutTexts(more.map((value) => `${found.listed?.before}${value}`))];
     await io.stdout.write(formatCompletion({ ...found, values }, line));
   };
 }
 
+/** Throws GatewayError usage without a home folder, and for a wrong config: completion then lacks only these values. */
 async function listValues(
   { kind, argument = '' }: NonNullable<Completion['listed']>,
   line: readonly string[],
@@ -36,11 +35,11 @@ async function listValues(
     case 'models':
       return models(line, io);
     case 'profiles':
-      return profiles(io);
+      return Object.keys((await configPath(io).then(readConfig)).config.profiles);
     case 'prompts':
-      return listPromptNames(io);
+      return (await listPrompts(io)).map(({ name }) => name);
     case 'sessions':
-      return listNamesOfSessions();
+      return listSessionNames();
     case 'keys':
       return configKeys;
     case 'values':
@@ -48,43 +47,13 @@ async function listValues(
   }
 }
 
-/** The config; undefined if it is invalid, or without a home folder: completion then lacks only its values. */
-async function loadConfig(io: Io): Promise<LoadedConfig | undefined> {
-  return configPath(io)
-    .then(readConfig)
-    .catch(() => undefined);
-}
-
-async function profiles(io: Io): Promise<string[]> {
-  return Object.keys((await loadConfig(io))?.config.profiles ?? {});
-}
-
-// Modules that list values are loaded only for these: most TABs are for a command or a flag.
-
-async function listNamesOfSessions(): Promise<string[]> {
-  return listSessionNames().catch(() => []);
-}
-
-async function listPromptNames(io: Io): Promise<string[]> {
-  return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
-}
-
-/** Models of the environment, the profile, the service and the saved list; offline the local ones. */
-async function models(line: readonly string[], io: Io): Promise<string[]> {
+/**
+ * The models of the settings, the profile and the service, and the list that `models` saved; offline the local ones. TAB sends no
+ * request: it needs no key and does not wait.
+ */
+async function models(line: readonly string[], { env, now, cwd }: Io): Promise<string[]> {
   if (line.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
-  const { env } = io;
-  const loaded = await loadConfig(io);
-  const ofEnvironment = useNames.flatMap((use) => listVariables('model', use).map((name) => env[name] ?? ''));
-  const inUse = flagValue(line, '--profile') ?? (env['GATEWAY_PROFILE'] || loaded?.config.profile) ?? 'default';
-  const ofProfiles = (typeof inUse === 'object' ? Object.values(inUse) : [inUse]).flatMap((profile) =>
-    Object.values(loaded?.config.profiles[profile]?.models ?? {}),
-  );
-  const ofService = loaded === undefined ? [] : await serviceModels(loaded, line, io).catch(() => []);
-  return [...new Set([...ofEnvironment, ...ofProfiles, ...ofService])].filter((model) => model !== '');
-}
-
-/** A model of the service, and the list that `models` saved. TAB sends no request: it needs no key and does not wait. */
-async function serviceModels(config: LoadedConfig, line: readonly string[], { env, now }: Io): Promise<string[]> {
+  const config = await configPath({ env, cwd }).then(readConfig);
   const use = useNames.find((name) => line.includes(name)) ?? 'text';
   const flags = {
     profile: flagValue(line, '--profile'),
@@ -92,8 +61,10 @@ async function serviceModels(config: LoadedConfig, line: readonly string[], { en
     baseUrl: flagValue(line, '--base-url'),
   };
   const settings = resolvePartialSettings({ flags, env, config, use });
-  const recommended = services[settings.service].models[use];
-  return [...(recommended === undefined ? [] : [recommended]), ...(await readKeptModels(settings, now()))];
+  const { model = [], profile = '', service } = settings;
+  const ofProfile = Object.values(config.config.profiles[profile]?.models ?? {});
+  const kept = await readKeptModels(settings, now());
+  return [...new Set([model, ofProfile, services[service].models[use] ?? [], kept].flat())];
 }
 
 function flagValue(line: readonly string[], flag: string): string | undefined {

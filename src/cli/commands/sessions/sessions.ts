@@ -21,15 +21,7 @@ import {
   type SessionMessage,
   getMessageText,
 } from '../../chat/message.ts';
-import {
-  isoTime,
-  type JsonObject,
-  localTime,
-  minOf,
-  removeFile,
-  shellWord,
-  usageError,
-} from '../../../library/index.ts';
+import { isoTime, type JsonObject, localTime, removeFile, shellWord, usageError } from '../../../library/index.ts';
 import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../context.ts';
@@ -41,7 +33,7 @@ import { basename, join, resolve } from 'node:path';
 
 /** `sessions list [word]`: name, last change, messages and first prompt of each, the newest first. */
 export function sessionsListCommand(command: Command): Action {
-  command.argument('[word]', 'only those with this word in name or first prompt').usage('[word] [flags]');
+  command.argument('[word]', 'only those with this word in their name or in a message').usage('[word] [flags]');
   setExamples(command, [
     'gateway-cli sessions list',
     'gateway-cli sessions list rome',
@@ -49,10 +41,10 @@ export function sessionsListCommand(command: Command): Action {
   ]);
   return async ({ io, ui, root }, [word = '']) => {
     const entries = await listSessions();
-    const described = [];
+    const found = [];
     // Sessions are read one after the other, since a line can be large.
-    for (const entry of entries) described.push({ entry, listed: await describeSession(entry) });
-    const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
+    for (const entry of entries)
+      if (await hasWord(entry, word.toLowerCase())) found.push({ entry, listed: await describeSession(entry) });
     if (root.json) {
       return { document: { schema: 'gateway-cli/sessions@1', sessions: found.map(({ listed }) => listed) } };
     }
@@ -63,51 +55,21 @@ export function sessionsListCommand(command: Command): Action {
       const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
       await io.stdout.write(`${escapeLine(row)}\n`);
     }
-    if (found.length === 0) await ui.notice(describeNone(entries, 'matches'));
+    if (found.length === 0) await ui.notice(describeNone(entries));
     return undefined;
   };
 }
 
-/** `sessions search <word…>`: the sessions in which one message has all words, with the line of the first. */
-export function sessionsSearchCommand(command: Command): Action {
-  command.argument('<word...>', 'words that one message has, in any case').usage('<word…> [flags]');
-  setExamples(command, ['gateway-cli sessions search lighthouse', 'gateway-cli sessions search "three days" rome']);
-  return async ({ io, ui, root }, words) => {
-    const found = [];
-    const all = await listSessions();
-    // Sessions are read one after the other, since each can be large.
-    for (const entry of all) {
-      const { messages } = await readSession(entry.path).catch(() => ({ messages: [] }));
-      const texts = messages.map(getMessageText).filter((text) => words.every((word) => hasWord(text, word)));
-      if (texts.length > 0)
-        found.push({ ...(await describeSession(entry)), found: texts.map((text) => lineWith(words, text)) });
-    }
-    if (root.json) {
-      return { document: { schema: 'gateway-cli/sessions@1', sessions: found } };
-    }
-    const names = asColumn(found.map(({ name }) => name));
-    for (const [index, { found: lines }] of found.entries())
-      await io.stdout.write(`${escapeLine(`${names[index]}  ${lines[0] ?? ''}`)}\n`);
-    if (found.length === 0)
-      await ui.notice(describeNone(all, words.length === 1 ? 'has this word' : 'has a message with these words'));
-    return undefined;
-  };
-}
-
-function describeNone({ length }: readonly SessionEntry[], condition: string): string {
+function describeNone({ length }: readonly SessionEntry[]): string {
   if (length === 0) return 'no conversation was kept yet: gateway-cli chat --session notes "hello"';
-  return `none of ${length} ${length === 1 ? 'conversation' : 'conversations'} ${condition}`;
+  return `none of ${length} ${length === 1 ? 'conversation' : 'conversations'} matches`;
 }
 
-function hasWord(text: string, word: string): boolean {
-  return text.toLowerCase().includes(word.toLowerCase());
-}
-
-/** The first line of a text with one of the words, from shortly before it. */
-function lineWith(words: readonly string[], text: string): string {
-  const line = text.split('\n').find((one) => words.some((word) => hasWord(one, word))) ?? text;
-  const at = minOf(words.map((word) => line.toLowerCase().indexOf(word.toLowerCase())).filter((index) => index >= 0));
-  return cutToColumns(escapeLine(at > 30 && at < Infinity ? `…${line.slice(at - 30)}` : line), promptColumns);
+/** Whether a session has a word in its name or in a message. */
+async function hasWord({ name, path }: SessionEntry, word: string): Promise<boolean> {
+  if (name.toLowerCase().includes(word)) return true;
+  const { messages } = await readSession(path).catch(() => ({ messages: [] }));
+  return messages.some((message) => getMessageText(message).toLowerCase().includes(word));
 }
 
 interface Listed {

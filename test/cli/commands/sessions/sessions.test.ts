@@ -41,25 +41,15 @@ test('list prints the newest first', async () => {
   );
 });
 
-test('list takes a word of the name or the first prompt', async () => {
+test('list takes a word of the name or of a message', async () => {
   twoSessions();
   expect((await run(['sessions', 'list', 'TRIP'])).stdout).toMatch(/^trip .*\n$/);
   expect((await run(['sessions', 'list', 'first'])).stdout).toMatch(/^old .*\n$/);
+  expect((await run(['sessions', 'list', 'A dot'])).stdout).toMatch(/^trip .*\n$/);
   expect(await run(['sessions', 'list', 'none'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   expect((await run(['sessions', 'list', 'none'], { tty: { stderr: true } })).stderr).toContain(
     'none of 2 conversations',
   );
-});
-
-test('search finds the sessions in which one message has all words', async () => {
-  twoSessions();
-  expect(await run(['sessions', 'search', 'A', 'dot'])).toMatchObject({ code: 0, stdout: 'trip  a dot\n', stderr: '' });
-  expect((await run(['sessions', 'search', 'dot', 'what'])).stdout).toBe('');
-  const none = await run(['sessions', 'search', 'dot', 'what'], { tty: { stderr: true } });
-  expect([none.code, none.stderr]).toEqual([0, 'none of 2 conversations has a message with these words\n']);
-  expect((await run(['sessions', 'search', 'prompt'])).stdout).toBe('old  prompt\n');
-  const { stdout } = await run(['sessions', 'search', 'dot', '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ sessions: [{ name: 'trip', messages: 2, found: ['a dot'] }] });
 });
 
 test('list keeps its columns with wide characters, and cuts none of them in half', async () => {

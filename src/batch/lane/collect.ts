@@ -14,7 +14,7 @@ import { batchFiles, type BatchHost } from '../types.ts';
 import { hashRowId } from '../run/table.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
-import { openTimedReader, readJobEnd, unfinishedError, type WaitingSlot } from './job-result.ts';
+import { readJobEnd, unfinishedError, type WaitingSlot } from './job-result.ts';
 import { type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
 import { openResultsFile, type ResultsFile } from './results-file.ts';
@@ -34,7 +34,6 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
   const format = await loadBatchFormat(providerBatch.plan.format);
   const ended: EndedProviderBatch = { providerBatch, info, format, run };
   const file = await openResultsFile(outdir);
-  const reader = openTimedReader(host);
   const recording = new Set<Promise<void>>();
   try {
     const { fault, failure } = await download(ended, file);
@@ -45,7 +44,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
       const json = file.read(waiting.slot);
       if (json === undefined && failure !== undefined) continue;
       const result = json === undefined ? missingResultError(info, fault) : await readResult(json, ended);
-      const { entry, outcome } = await readJobEnd(waiting, result, { providerBatch, run, reader });
+      const { entry, outcome } = await readJobEnd(waiting, result, { providerBatch, run });
       // A failure stays pending: it is thrown by the wait for all of them.
       const recorded = run.recordOutcome(entry, outcome).then(() => void recording.delete(recorded));
       recorded.catch(() => undefined);
@@ -58,7 +57,6 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     await recordStep(providerBatch, { step: 'ended' }, run);
     run.hooks.step?.('part-ended', providerBatch.mark);
   } finally {
-    reader.close();
     await Promise.allSettled(recording);
     await file.remove();
   }

@@ -6,7 +6,6 @@ import {
   type Body,
   type CheckEnd,
   chooseHint,
-  type Deadline,
   endSignals,
   type FormatName,
   GatewayError,
@@ -17,60 +16,17 @@ import {
   quoteForeign,
   readFailedReply,
   readReply,
-  toReadOptions,
   startDeadline,
+  toReadOptions,
 } from '../../library/index.ts';
 import { settleJob } from '../run/live.ts';
 import { nameAnswer, type PlacedJob, prepareRow } from '../run/queue.ts';
-import type { Batch, BatchHost, CollectedJob, JobOutcome, JournalEntry } from '../types.ts';
+import type { Batch, CollectedJob, JobOutcome, JournalEntry } from '../types.ts';
 import type { LaneRun } from './lane-run.ts';
 import type { ProviderBatch } from './provider-batches.ts';
 
 /** The result that the service gives for a job, or the error of a job without one. */
 type JobResult = BatchOutcome | GatewayError;
-
-interface ReadBounds {
-  endOf: CheckEnd;
-  signal: AbortSignal;
-}
-
-/** Reads results one after the other. */
-interface TimedReader {
-  /** Reads a result within the time of its job, in ms. */
-  within<Value>(ms: number, read: (bounds: ReadBounds) => Promise<Value>): Promise<Value>;
-  close(): void;
-}
-
-/** The longest time, in ms, for which results are read in one turn of the event loop. */
-const longestTurnMs = 2;
-
-/** Opens a reader, which the signal of the run ends. */
-export function openTimedReader({ signal, elapsed }: Pick<BatchHost, 'signal' | 'elapsed'>): TimedReader {
-  let turnBegan = elapsed();
-  let current: Deadline | undefined;
-  // One listener serves all results, so that no result needs its own.
-  const endReading = (): void => current?.abort(signal.reason);
-  signal.addEventListener('abort', endReading, { once: true });
-  return {
-    async within(ms, read) {
-      const deadline = startDeadline(ms);
-      current = deadline;
-      if (signal.aborted) deadline.abort(signal.reason);
-      try {
-        // All results are there already: read in one turn of the event loop, the last one would come before any signal is seen.
-        if (elapsed() - turnBegan >= longestTurnMs) {
-          await yieldToEventLoop();
-          turnBegan = elapsed();
-        }
-        return await read({ endOf: () => getTimeoutError(deadline), signal: deadline.signal });
-      } finally {
-        deadline.end();
-        current = undefined;
-      }
-    },
-    close: () => signal.removeEventListener('abort', endReading),
-  };
-}
 
 /** A slot that waits for its result, and its row, if one wants it still. */
 export interface WaitingSlot {
@@ -78,30 +34,33 @@ export interface WaitingSlot {
   row?: PlacedJob;
 }
 
-/** Reads the result of a job as its reply: its end, to be recorded. */
+/** Reads the result of a job as its reply, within the time of the job: its end, to be recorded. */
 export async function readJobEnd(
   waiting: WaitingSlot,
   result: JobResult,
-  { providerBatch, run, reader }: { providerBatch: ProviderBatch; run: LaneRun; reader: TimedReader },
+  { providerBatch, run }: { providerBatch: ProviderBatch; run: LaneRun },
 ): Promise<{ entry: JournalEntry; outcome: JobOutcome }> {
   const { batch } = run;
   const { host, state } = batch;
   const { plan } = providerBatch;
   const { prepared, ...entry } = await prepareWaiting(waiting, plan, batch);
+  const deadline = startDeadline(prepared.settings.timeoutMs, host.signal);
+  const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   try {
     if (queueAgain(entry.slot, { result, apiRequest: prepared.request?.post, profile: plan.profile }, run))
       return { entry, outcome: { state: 'unsent' } };
-    const outcome = await reader.within(prepared.settings.timeoutMs, async (bounds) => {
-      const came = await readAnswer(result, prepared, { ...bounds, plan });
-      const answerName = nameAnswer(entry.slot, state);
-      const reply = { ...came, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
-      const since = host.elapsed() - Math.max(0, host.now() - providerBatch.at);
-      return settleJob({ prepared, answerName }, reply, { ...bounds, since, host });
-    });
+    // All results are there already: read in one turn of the event loop, the last one would come before any signal is seen.
+    await yieldToEventLoop();
+    const came = await readAnswer(result, prepared, { endOf: bounds.endOf, plan });
+    const answerName = nameAnswer(entry.slot, state);
+    const reply = { ...came, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
+    const since = host.elapsed() - Math.max(0, host.now() - providerBatch.at);
+    const outcome = await settleJob({ prepared, answerName }, reply, { ...bounds, since, host });
     const isEndedHere = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
     if (isEndedHere) host.signal.throwIfAborted();
     return { entry, outcome };
   } finally {
+    deadline.end();
     await prepared.close();
   }
 }

@@ -86,7 +86,7 @@ export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
 }
 
 /** The number of answers of a slot beside the one that counts. */
-export function countOtherAnswers(slot: number, { slots }: Pick<BatchState, 'slots'>): number {
+function countOtherAnswers(slot: number, { slots }: Pick<BatchState, 'slots'>): number {
   return slot < 0 ? 0 : Math.max(0, slots.answersOf(slot) - 1);
 }
 

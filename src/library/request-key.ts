@@ -129,14 +129,14 @@ function withTexts(value: BodyValue, texts: ReadonlyMap<Upload, string>): JsonVa
  * The text of an upload without its prefix: equal for equal bytes, wherever they are. A file that is still to be fetched counts
  * by its URL. Throws GatewayError usage for a file that cannot be read.
  */
-export async function describeUpload(upload: Upload, { onBytes, known }: Hashing = {}): Promise<string> {
+export async function describeUpload(upload: Upload, { known }: Hashing = {}): Promise<string> {
   const { source, url } = upload;
   if (url !== undefined) return `<from ${url}>`;
-  const describe = (): Promise<string> => describeContent(upload, onBytes);
+  const describe = (): Promise<string> => describeContent(upload);
   return known && typeof source === 'string' ? known(source, 'key', describe) : describe();
 }
 
-async function describeContent(upload: Upload, onBytes?: (bytes: number) => void): Promise<string> {
+async function describeContent(upload: Upload): Promise<string> {
   const { bytes } = upload;
   const isShort = base64Length(bytes) <= shortBase64;
   const blocks: Uint8Array[] = [];
@@ -144,7 +144,6 @@ async function describeContent(upload: Upload, onBytes?: (bytes: number) => void
   for await (const block of readUpload(upload)) {
     if (isShort) blocks.push(block);
     else sum.update(block);
-    onBytes?.(block.byteLength);
   }
   return isShort ? Buffer.concat(blocks).toString('base64') : describeBytes(bytes, sum.digest('hex'));
 }

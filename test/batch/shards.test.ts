@@ -296,6 +296,6 @@ describe('batch status', () => {
     folder.write('one.png', 'x');
     expect((await batch(['status', 'nowhere'])).stderr).toContain('there is no folder nowhere');
     expect((await batch(['status', '.'])).stderr).toContain('. holds no batch');
-    expect((await batch(['status', 'one.png'])).stderr).toContain('usage: one.png is not a folder');
+    expect((await batch(['status', 'one.png'])).stderr).toContain('usage: there is no folder one.png');
   });
 });

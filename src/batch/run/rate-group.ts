@@ -1,5 +1,4 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   describeReadError,
   getErrorCode,
@@ -64,51 +63,23 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
   };
 }
 
-interface WaitingTurn {
-  signal: AbortSignal;
-  done: (turn: number) => void;
-  fail: (error: unknown) => void;
+/** The requests of this process take their turns one after the other, so that they do not contend for the lock. */
+function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (signal) => {
+    const taken = last.then(() => takeTurn(group, signal));
+    last = taken.catch(() => undefined);
+    return taken;
+  };
 }
 
-/** The requests of this process that wait for a turn take theirs together, under one lock. */
-function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
-  let waiting: WaitingTurn[] = [];
-  let isWorking = false;
-  /** Ends the wait for the lock for requests that were aborted. */
-  const throwIfAborted = (): void => {
-    for (const { signal, fail } of waiting) if (signal.aborted) fail(signal.reason);
-    const [first] = waiting;
-    waiting = waiting.filter(({ signal }) => !signal.aborted);
-    if (waiting.length === 0) first?.signal.throwIfAborted();
-  };
-
-  const workOff = async (): Promise<void> => {
-    isWorking = true;
-    while (waiting.length > 0) {
-      // Requests of the same turn of the event loop take their turns together.
-      await nextTurn();
-      const turns = new Map<WaitingTurn, number>();
-      const taken = changeGroup(group, { throwIfAborted }, ({ next, until }) => {
-        for (const one of waiting.splice(0)) {
-          const turn = Math.max(group.now(), next, until);
-          turns.set(one, turn);
-          next = turn + group.spacingMs;
-        }
-        return { next, until };
-      });
-      await taken.catch((error: unknown) => {
-        for (const { fail } of [...turns.keys(), ...waiting.splice(0)]) fail(error);
-      });
-      for (const [{ done }, turn] of turns) done(turn);
-    }
-    isWorking = false;
-  };
-
-  return (signal) =>
-    new Promise((done, fail) => {
-      waiting.push({ signal, done, fail });
-      if (!isWorking) void workOff();
-    });
+async function takeTurn(group: Group, signal: AbortSignal): Promise<number> {
+  let turn = 0;
+  await changeGroup(group, signal, ({ next, until }) => {
+    turn = Math.max(group.now(), next, until);
+    return { next: turn + group.spacingMs, until };
+  });
+  return turn;
 }
 
 function extendWait(group: Group, waitMs: number): Promise<void> {
@@ -118,7 +89,7 @@ function extendWait(group: Group, waitMs: number): Promise<void> {
 
 async function changeGroup(
   group: Group,
-  signal: Pick<AbortSignal, 'throwIfAborted'>,
+  signal: AbortSignal,
   change: (state: GroupState) => GroupState,
 ): Promise<void> {
   const { path } = group;

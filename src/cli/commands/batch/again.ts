@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { type RetryWord, retryWords } from '../../../batch/index.ts';
+import { retryWords } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd, Context } from '../../context.ts';
 import { addFlags, setExamples } from '../../flags/flag.ts';
 import { priceFlags } from '../../flags/shared.ts';
-import { shellWord, usageError } from '../../../library/index.ts';
+import { usageError } from '../../../library/index.ts';
 import { countRequests } from './clients.ts';
 import { runTyped } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, findWhole, parseRetry } from './flags.ts';
@@ -59,25 +59,11 @@ export function batchRetryCommand(command: Command): Action {
   ]);
   addRunFlags(command, { retry: true });
   return (context, [outdir = '', typed, ...jobs], flags) => {
-    const retry = parseStates(typed ?? 'failed', outdir);
+    const retry = parseRetry(typed ?? 'failed', 'batch retry');
     // Of the command that hints repeat, a file can only be the third word.
     const argv = typed === undefined ? [...context.argv, 'failed'] : context.argv;
     return runAgain(outdir, { words: jobs, flags: { ...flags, retry }, onlyNamed: true }, { ...context, argv });
   };
-}
-
-/** Reads the states of `batch retry`. Throws GatewayError usage: a file of jobs comes after them. */
-function parseStates(typed: string, outdir: string): RetryWord[] {
-  try {
-    return parseRetry(typed, 'batch retry');
-  } catch (error) {
-    const file = /[./]|^-$/.test(typed) ? ` ${shellWord(typed)}` : '';
-    throw usageError(
-      `batch retry takes ${retryWords.join(', ')}, not ${JSON.stringify(typed)}`,
-      `for example: gateway-cli batch retry ${shellWord(outdir)} failed${file}`,
-      error,
-    );
-  }
 }
 
 /** The flags of `batch run`, without the flag of the folder, which is named, and without the flags of a table that comes one by one. */

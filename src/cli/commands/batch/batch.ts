@@ -174,7 +174,6 @@ async function planJobFile(
     source,
     host,
     output: outdir,
-    onHashed: (bytes) => checking.add({ bytes }),
     readResult: openParentResults(opened, context),
   });
   const jobs: BatchJobs = {
@@ -193,7 +192,7 @@ async function planJobFile(
   };
   const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir });
   const known = { ...opened, jobs, facts, source, flags, context, policy: { ...policy, command } };
-  const onChecked = (): void => checking.add({ jobs: 1 });
+  const onChecked = (): void => checking.add();
   const plan = await planJobs({ ...known, onChecked }).catch(async (error: unknown) => {
     if (lock) await noteRefused(error, { outdir, lock, context });
     throw error;

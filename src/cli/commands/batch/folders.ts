@@ -1,7 +1,8 @@
 import {
   addUsage,
   type BatchState,
-  countOtherAnswers,
+  countAside,
+  countEarlier,
   countRows,
   type Counts,
   findHolder,
@@ -218,14 +219,12 @@ function getRowState({ slots }: BatchState, slot: number): RowState {
 
 /** The number of rows of a report in each state. */
 export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
-  const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const found of all ? [listFound(folders), listAside(folders)] : [listFound(folders)])
-    for (const { at, slot } of found) {
-      const { state } = folders[at] as BatchFolder;
-      counts[getRowState(state, slot)]++;
-      if (all) counts.done += countOtherAnswers(slot, state);
-    }
-  return counts;
+  const [{ state }] = folders as [BatchFolder];
+  // The table of a shard has the rows of the others, too.
+  const counts = folders.length === 1 ? countRows(state.manifest.rows, state) : countFolders(folders);
+  const { done, failed, unknown, pending, submitted = 0 } = counts;
+  const others = all ? folders.map(({ state }) => countAside(state) + countEarlier(state)) : [];
+  return { done: others.reduce((sum, count) => sum + count, done), failed, unknown: unknown + submitted, pending };
 }
 
 /**

@@ -11,15 +11,9 @@ import {
   readFolder,
 } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
-import {
-  describeReadError,
-  GatewayError,
-  getErrorCode,
-  isFolder,
-  shellWord,
-  usageError,
-} from '../../../library/index.ts';
+import { describeReadError, getErrorCode, shellWord, usageError } from '../../../library/index.ts';
 import { recovery } from './host.ts';
+import { readBatchHeader } from './kept-command.ts';
 import { warnUnread } from './summary.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
@@ -40,23 +34,12 @@ export async function findOutdir(
   return { path, exists: found === 'folder' };
 }
 
-/**
- * Reads the folder of a batch: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError
- * usage if it is not one.
- */
+/** Reads the folder of a batch: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError usage if it is none. */
 export async function readBatchFolder(outdir: string, { io, ui }: Context): Promise<KnownBatch & { folder: string }> {
-  const folder = resolve(io.cwd, outdir);
-  const hint = 'name the folder that you gave to gateway-cli batch -o';
+  const { folder } = await readBatchHeader(outdir, io);
   const progress = ui.progress(`reading ${outdir}`);
   try {
-    const known = await readFolder(folder).catch((error: unknown) => {
-      if (error instanceof GatewayError) throw error;
-      const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${describeReadError(error)}`;
-      throw usageError(`${outdir}${why}`, hint, error);
-    });
-    if (known.state.run === undefined)
-      throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
-    return { ...known, folder };
+    return { ...(await readFolder(folder)), folder };
   } finally {
     progress.stop();
   }

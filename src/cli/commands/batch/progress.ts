@@ -1,6 +1,5 @@
 import { describeTimes, formatCount, type ProviderBatch, type RunProgress, totalTokens } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
-import { formatSize } from '../../input/prompt.ts';
 import { append, type BatchInfo, timeText } from '../../../library/index.ts';
 import { isAnimated } from '../../terminal/progress.ts';
 import { describeSpending } from './summary.ts';
@@ -95,7 +94,7 @@ export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, u
   };
 }
 
-/** Shows the number of checked jobs, and the bytes that are hashed for them: a file may have gigabytes. */
+/** Shows the number of checked jobs. */
 export function trackChecking(context: Context) {
   const progress = context.ui.progress('checking the jobs');
   let isOver = false;
@@ -103,24 +102,18 @@ export function trackChecking(context: Context) {
     progress.stop();
     if (context.signal.aborted && !isOver) await context.ui.note('no job was sent: run the same command again');
   });
-  let [jobs, bytes] = [0, 0];
+  let jobs = 0;
   return {
     progress,
     stop() {
       isOver = true;
       progress.stop();
     },
-    add(more: { jobs?: number; bytes?: number }) {
-      jobs += more.jobs ?? 0;
-      bytes += more.bytes ?? 0;
-      const hashed = bytes < shownBytes ? '' : `, ${formatSize(bytes)} hashed`;
-      progress.update(`${formatCount(jobs, 'job')}${hashed}`);
+    add() {
+      progress.update(formatCount(++jobs, 'job'));
     },
   };
 }
-
-/** Fewer bytes are hashed in no time, and are not shown. */
-const shownBytes = 10_000_000;
 
 /** The facts of a run while it goes on. */
 interface ProgressFacts {

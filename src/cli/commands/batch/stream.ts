@@ -200,26 +200,20 @@ async function findDocument(
   const isCut = policy.retry?.includes('incomplete') && slots.stateOf(slot) === 'incomplete';
   const current = isCut ? 'pending' : slots.stateOf(slot);
   // Each line is named by the one who writes it.
-  const decision = decideSlot(current, { isAtService: atService.has(slot), isNamed: true, policy });
-  if (decision === 'send') return undefined;
-  const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
-  if (decision === 'collect') {
-    const hint = 'the command that submitted it collects it: --lane batch';
-    const what = 'its result is not collected yet: it is at the service';
-    return describeFailure(job.command, new GatewayError('no-reply', what, { hint, ...maybeBilled }), context);
-  }
+  if (decideSlot(current, { isAtService: atService.has(slot), isNamed: true, policy }) === 'send') return undefined;
   const result = await results.read(slot);
   if (result) {
     const { slot: _, t: __, id: ___, doubtful: ____, bound: _____, ...document } = result;
     const { vars } = job.values;
     return { ...document, ...(vars !== undefined && context.ui.clean({ vars })) };
   }
-  const hint = 'to send it again, which may bill it twice: --retry unknown';
-  return describeFailure(
-    job.command,
-    new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled }),
-    context,
-  );
+  const error = new GatewayError('no-reply', unanswered.message, {
+    hint: 'to send it again, which may bill it twice: --retry unknown',
+    sent: 'yes',
+    billed: 'unknown',
+    retryable: false,
+  });
+  return describeFailure(job.command, error, context);
 }
 
 /** A line that is no row, with its error. */

@@ -128,7 +128,7 @@ export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
 }
 
 /** Throws GatewayError usage for a key of `--defaults` that none of the jobs takes: it would be left out unseen. */
-export function requireUsed({ values }: Defaults, commands: ReadonlySet<JobCommand>): void {
+export function requireTakers({ values }: Defaults, commands: ReadonlySet<JobCommand>): void {
   const tables = [...commands].map((command) => jobKeys[command]);
   const unused = Object.keys(values).find((key) => tables.every((table) => getOwn(table, key) === undefined));
   if (unused === undefined || tables.length === 0) return;

@@ -75,8 +75,6 @@ interface BuilderOptions {
   isFolderless?: boolean;
   /** Returns the result of a job that is done, and the folder of its pictures. */
   readResult?: ResultOfJob;
-  /** Called with the bytes of input files that were hashed since its last call. */
-  onHashed?: (bytes: number) => void;
 }
 
 /** Distinct schemas that are kept compiled. */
@@ -161,7 +159,7 @@ async function buildByPlace(job: Job, parts: BuildParts): Promise<BuiltRequest> 
 }
 
 async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob> {
-  const { context, flags, known, onHashed, output: folder, isFolderless = false, pictures } = building;
+  const { context, flags, known, output: folder, isFolderless = false, pictures } = building;
   const settings = await readJobSettings(job, building);
   const inputs = openInputs(job, building);
   const { warnings, close } = inputs;
@@ -177,7 +175,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     if (settings.lane === 'batch') requireBatchable(built, settings);
     const { path, format, body } = (asked ?? built).post;
     const question = { origin: getRequestOrigin(settings), path, format, body };
-    const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
+    const { key, hasUrls, characters } = await keyRow(question, { known });
     const isLate = urls.length > 0 || job.uses !== undefined;
     // The efforts in the kept list of models can be others tomorrow.
     const hasOtherParts = isLate || inputs.hasReadFiles() || built.plain.efforts !== undefined;

@@ -16,7 +16,7 @@ import { isPromptYaml } from '../../../request/prompt-flags.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../request/prompt-yaml.ts';
 import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atPlace, type Defaults, idWords, isJobId, readJobObject, requireUsed } from './job-line.ts';
+import { atPlace, type Defaults, idWords, isJobId, readJobObject, requireTakers } from './job-line.ts';
 import type { JobSource } from './source.ts';
 import { expandJob, readVariations } from './vary.ts';
 
@@ -36,7 +36,7 @@ export async function openRowJobs(
   const named = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
   const template = prompt === undefined ? named : { place: 'the prompt after batch', content: prompt };
   requirePrompt(template, { ...defaults, values: { ...Object.fromEntries(flags.vary ?? []), ...defaults.values } });
-  requireUsed(defaults, new Set([defaults.command]));
+  requireTakers(defaults, new Set([defaults.command]));
   const variations = flags.vary && readVariations(flags.vary);
   const data =
     flags.data === undefined

@@ -20,7 +20,7 @@ import {
   type JobRules,
   readDefaults,
   placeOf,
-  requireUsed,
+  requireTakers,
   readJobLine,
   readPromptLine,
 } from './job-line.ts';
@@ -95,7 +95,7 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
           }
           for (const job of jobs) yield job;
         }
-      if (flags.defaults !== undefined && !hasFault) requireUsed(defaults, commands);
+      if (flags.defaults !== undefined && !hasFault) requireTakers(defaults, commands);
     },
   };
 }

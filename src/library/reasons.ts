@@ -68,8 +68,7 @@ const advice = nameReasons({
     cli: (facts) => joinLines(pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
   },
   'other-format': { cli: ({ value }) => `this looks like the ${value} format: add --format ${value}` },
-  redirect: "redirects are never followed: set the base URL to the gateway's own address",
-  redirects: 'redirects are not followed: set the base URL to where the gateway really is',
+  redirect: 'redirects are not followed: set the base URL to where the gateway really is',
   insecure: { cli: 'use https://, or add --allow-http if the network is safe' },
 
   // The key, and how it is sent.

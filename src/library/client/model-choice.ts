@@ -18,8 +18,8 @@ export interface ModelChoice {
   choose(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
   /** The request that replaces, once, a request that was refused and certainly not billed; undefined if there is none. */
   chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
-  /** Remembers the choice for a request that was answered. */
-  keep(request: PreparedRequest): Promise<void>;
+  /** Remembers the model that answered in place of a default that is gone. */
+  keep(request: PreparedRequest): void;
   /** Tells the end of the model that answered, and returns it: as its reply says, otherwise by the kept list. */
   tellEnd(result: Pick<Result, 'model' | 'modelEnds'>): Promise<ModelEnd | undefined>;
 }
@@ -38,8 +38,6 @@ interface Choosing extends ChoosingClient {
   list: ReturnType<typeof createListReader>;
   replacements: Map<string, Promise<string | undefined>>;
   examined: Map<string, Promise<void>>;
-  /** Choices that no answer has confirmed yet: the chosen model by the name that it was chosen for. */
-  unkept: Map<string, string>;
 }
 
 export function createModelChoice(client: ChoosingClient): ModelChoice {
@@ -48,16 +46,12 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     list: createListReader(client),
     replacements: new Map(),
     examined: new Map(),
-    unkept: new Map(),
   };
   return {
     choose: (request, deadline) => chooseAsked(request, deadline, choosing),
     chooseOther: (error, request, deadline) => chooseOther(error, request, deadline, choosing),
-    async keep({ model }) {
-      const name = choosing.unkept.get(model);
-      if (name === undefined) return;
-      choosing.unkept.delete(model);
-      client.memory.set(choiceName(name), model);
+    keep({ model, fallback, defaultFor, insteadOf }) {
+      if (defaultFor && insteadOf && model !== fallback) client.memory.set(choiceName(insteadOf.model), model);
     },
     async tellEnd({ model, modelEnds }) {
       const end = modelEnds ?? (await client.memory.findEnd?.(model));
@@ -131,10 +125,10 @@ async function examine(
 
 /** The model in place of a default that is gone, by the list. */
 async function findReplacement(
-  { model, post, defaultFor: use, insteadOf }: PreparedRequest,
+  { model, post, defaultFor: use }: PreparedRequest,
   error: GatewayError,
   deadline: Deadline,
-  { service, list, unkept, payments, onEvent }: Choosing,
+  { service, list, payments, onEvent }: Choosing,
 ): Promise<string | undefined> {
   const models = await list(post.format, deadline);
   if (use === undefined || models instanceof GatewayError) return undefined;
@@ -149,7 +143,6 @@ async function findReplacement(
     throw error.withDetails({ hint });
   }
   await onEvent?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
-  unkept.set(to, insteadOf?.model ?? model);
   return to;
 }
 

@@ -13,22 +13,22 @@ const mostSearches = 1000;
 
 /** The sources that the blocks of a text hold: each once, cited ones in the order of their citations, then the others. */
 export function collectSources(noted: readonly NotedSource[], blocks: readonly Block[]): Source[] | undefined {
-  const begins = new Map<Block, number>();
+  const parts: Located['parts'] = new Map();
   let text = '';
   for (const block of blocks) {
     if (block.kind !== 'text') continue;
-    begins.set(block, text.length);
+    parts.set(block, { begin: text.length, firstPair: text.length + findFirstPair(block.text) });
     text += block.text;
   }
+  parts.set(undefined, { begin: 0, firstPair: findFirstPair(text) });
   const bytes = noted.flatMap(({ source: { places = [] } }) =>
     places.flatMap((place) => (place.unit === 'byte' ? [place.start, place.end] : [])),
   );
   const located = {
     text,
-    begins,
+    parts,
     units: convertOffsets(text, bytes, 'byte'),
     searches: 0,
-    pairs: new Map<number, number>(),
   };
   const placed = noted.map(({ source, block }) => ({
     source,
@@ -110,29 +110,27 @@ function toSpan(start: number | undefined, end: number | undefined): SourceSpan[
 
 interface Located {
   text: string;
-  /** The position at which the text of each block begins. */
-  begins: ReadonlyMap<Block, number>;
+  /** The position at which the text of each block begins, and of its first character of two units; undefined: all of the text. */
+  parts: Map<Block | undefined, { begin: number; firstPair: number }>;
   /** The places of bytes. */
   units: ReadonlyMap<number, Offset>;
   searches: number;
-  /** Results of `findPair`. */
-  pairs: Map<number, number>;
 }
 
 /** Beginning and end of a place in the text, in units of UTF-16; undefined if they are not certain. */
 function locate(place: CitedPlace, block: Block | undefined, located: Located): [number, number][] | undefined {
-  const { text, begins, units } = located;
-  const begin = block && begins.get(block);
+  const { text, parts, units } = located;
   if (place.unit === 'block') {
     const length = block?.text.length ?? 0;
+    const begin = block && parts.get(block)?.begin;
     return begin === undefined || length === 0 ? undefined : [[begin, begin + length]];
   }
   if (place.unit === 'character') {
-    const [start, end] = [(begin ?? 0) + place.start, (begin ?? 0) + place.end];
+    const { begin = 0, firstPair = 0 } = parts.get(block) ?? parts.get(undefined) ?? {};
+    const [start, end] = [begin + place.start, begin + place.end];
     // Positions can count UTF-16 units or code points: services do not say which. Both are the same before the first pair of
     // units.
-    const isCertain = start < end && end <= text.length && end <= findPair(begin ?? 0, located);
-    return isCertain ? [[start, end]] : undefined;
+    return start < end && end <= text.length && end <= firstPair ? [[start, end]] : undefined;
   }
   const [start, end] = [units.get(place.start)?.unit, units.get(place.end)?.unit];
   const isThere = start !== undefined && end !== undefined && start < end;
@@ -142,15 +140,10 @@ function locate(place: CitedPlace, block: Block | undefined, located: Located): 
   return at < 0 || text.includes(place.text, at + 1) ? undefined : [[at, at + place.text.length]];
 }
 
-/** The position of the first character of two units from a position on; the end of the text if there is none. */
-function findPair(from: number, { text, pairs }: Located): number {
-  let at = pairs.get(from);
-  if (at === undefined) {
-    const found = text.slice(from).search(/[\ud800-\udfff]/);
-    at = found < 0 ? Infinity : from + found;
-    pairs.set(from, at);
-  }
-  return at;
+/** The position of the first character of two units in a text; Infinity if there is none. */
+function findFirstPair(text: string): number {
+  const at = text.search(/[\ud800-\udfff]/);
+  return at < 0 ? Infinity : at;
 }
 
 /** Maximum number of marks of one source that become its places. */

@@ -224,10 +224,13 @@ function violations(detail: JsonObject, key: string): JsonObject[] {
   return (listField(detail, key) ?? []).slice(0, 64).filter(isObject);
 }
 
+/** The beginning of a page in which its text is searched. */
+const longestPage = 64 * 1024;
+
 /** The message of an error body that is not JSON: the title of an HTML page, or its first 200 characters (deviation 39). */
 function extractMessage(text: string): string {
   if (!text.trimStart().startsWith('<')) return quoteForeign(text);
-  return quoteForeign(findHtmlTitle(text) ?? withoutTags(text));
+  return quoteForeign(findHtmlTitle(text) ?? text.slice(0, longestPage).replaceAll(/<[^>]*>?/g, ' '));
 }
 
 function findHtmlTitle(html: string): string | undefined {
@@ -237,18 +240,4 @@ function findHtmlTitle(html: string): string | undefined {
   const end = start < 0 ? -1 : lower.indexOf('</title', start);
   const title = end < 0 ? '' : html.slice(start + 1, end).trim();
   return title === '' ? undefined : title;
-}
-
-/** The text between the tags, as far as an error message needs it. */
-function withoutTags(html: string): string {
-  let text = '';
-  for (let at = 0; at < html.length && text.length < 2000;) {
-    const open = html.indexOf('<', at);
-    if (open < 0) return text + html.slice(at);
-    text += `${html.slice(at, open)} `;
-    const close = html.indexOf('>', open);
-    if (close < 0) return text;
-    at = close + 1;
-  }
-  return text;
 }

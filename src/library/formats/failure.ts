@@ -34,7 +34,6 @@ export interface FailedReply extends RefusedRequest {
 export function readFailedReply(reply: FailedReply): GatewayError {
   const { status, headers } = reply;
   const requestId = headers['request-id'] ?? headers['x-request-id'];
-  if (status >= 300 && status < 400) return redirect(reply, requestId);
   if (status < 400 || status > 599) return failureInside(reply, requestId);
   const error = readErrorBody(reply.body, reply.asked) ?? { message: '' };
   return buildFailure(error, { ...reply, requestId, summary: `the gateway answered ${status}` });
@@ -131,17 +130,6 @@ function chooseStatus({ code, type, status }: ErrorBody): number | undefined {
     if (known !== undefined) return known;
   }
   return undefined;
-}
-
-function redirect({ status, headers }: FailedReply, requestId: string | undefined): GatewayError {
-  const to = parseRedirectOrigin(headers['location']);
-  return badReply(`the gateway answered ${status}, a redirect${to}`, { reason: 'redirect', status, requestId });
-}
-
-/** Only the origin of a redirect's target is shown: the rest of the URL may hold secrets. */
-function parseRedirectOrigin(location: string | undefined): string {
-  const url = location !== undefined && URL.canParse(location) ? new URL(location) : undefined;
-  return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
 }
 
 function failureInside(

@@ -10,7 +10,7 @@ import { getErrorCode, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, type Proxy, proxyFailed, proxyFor } from './proxy.ts';
-import { connectedHost, isLoopback, namedProxy } from './request.ts';
+import { connectedHost, isLoopback } from './request.ts';
 import { type Trust, hasMoreAuthorities, openTrust } from './trust.ts';
 import type { Connection, ConnectionOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
@@ -40,9 +40,7 @@ export function openHttpConnection(options: ConnectionOptions & { guard?: HostGu
   let opened: Promise<ConnectionPool> | undefined;
 
   async function openPool(): Promise<ConnectionPool> {
-    const { ca, clientCert, clientKey, systemCa } = options;
-    const isTrustChanged = systemCa || [ca, clientCert, clientKey].some((pem) => pem !== undefined);
-    const trust = isTrustChanged ? await openTrust(options) : undefined;
+    const trust = await openTrust(options);
     return createConnectionPool(createConnect({ options, trust, connectTimeoutMs, signal: closing.signal }));
   }
 
@@ -52,7 +50,7 @@ export function openHttpConnection(options: ConnectionOptions & { guard?: HostGu
       await checkUploads(request.body);
       if (beforeSend) await beforeSend();
       opened ??= openPool();
-      const proxy = request.url.protocol === 'http:' ? findProxy(request.url, options) : undefined;
+      const proxy = request.url.protocol === 'http:' ? proxyFor(request.url, options) : undefined;
       const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs, proxy };
       const pool = await opened;
       try {
@@ -128,7 +126,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
 
   return (target, callback) => {
     const url = new URL(`${target.protocol}//${target.host ?? target.hostname}`);
-    const proxy = findProxy(url, options);
+    const proxy = proxyFor(url, options);
     // `lookup` is not called for an address, nor for a name that the proxy looks up.
     const skipsLookup = proxy !== undefined || isIP(target.hostname) !== 0;
     const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;
@@ -142,10 +140,6 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
       else direct({ ...target, httpSocket }, callback);
     });
   };
-}
-
-function findProxy(url: URL, options: ConnectionOptions): Proxy | undefined {
-  return namedProxy(url, options) && proxyFor(url, options);
 }
 
 /** The variable disables every certificate check silently. */

@@ -170,7 +170,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 /** The body of a redirect is not read: it would send key and prompt elsewhere. */
 function redirectError(status: number, headers: Readonly<Record<string, string>>, url: URL): GatewayError {
   const message = `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`;
-  return badReply(message, { status, reason: 'redirects', billed: 'unknown' });
+  return badReply(message, { status, reason: 'redirect', billed: 'unknown' });
 }
 
 /** The origin of a redirect. The rest is left out: paths and queries of redirects contain tokens. */

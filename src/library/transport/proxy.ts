@@ -5,7 +5,7 @@ import type { buildConnector } from 'undici';
 import type { Reason } from '../reasons.ts';
 import { type Advice, getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
-import { isLoopback, namedProxy, proxyVariable } from './request.ts';
+import { isLoopback } from './request.ts';
 import type { ConnectionOptions } from './types.ts';
 
 /** A proxy, and the origin of its setting: `HTTPS_PROXY`, `flag --proxy`. */
@@ -26,6 +26,23 @@ export function proxyFor(target: URL, options: Pick<ConnectionOptions, 'env' | '
   if (setting === undefined || isLoopback(target) || isExempt(target, proxyVariable(options.env, 'NO_PROXY')))
     return undefined;
   return parseProxy(setting);
+}
+
+/**
+ * The proxy that is named for a target: by the setting, otherwise by the first variable that is set.
+ */
+function namedProxy(target: URL, { env, proxy }: Pick<ConnectionOptions, 'env' | 'proxy'>): ConnectionOptions['proxy'] {
+  if (proxy !== undefined) return proxy;
+  const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
+  const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
+  if (from === undefined) return undefined;
+  const value = proxyVariable(env, from);
+  return value === '' ? undefined : { value, from };
+}
+
+/** The value of a variable for proxies; lower case takes precedence. */
+function proxyVariable(env: ConnectionOptions['env'], name: string): string {
+  return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
 /** Reads the URL of an HTTP proxy. Throws GatewayError usage without repeating the URL, which can have a password. */

@@ -1,5 +1,4 @@
 import { GatewayError, settingError, usageError } from '../errors.ts';
-import type { ConnectionOptions } from './types.ts';
 
 /**
  * Parses a base URL: keeps its path, but for slashes at the end, and its query. Throws GatewayError usage; the message never
@@ -60,27 +59,6 @@ export function connectedHost(hostname: string): string {
   if (hostname === '0.0.0.0') return '127.0.0.1';
   if (hostname === '::') return '::1';
   return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'localhost' : hostname;
-}
-
-/**
- * The proxy that is named for a target: by the setting, otherwise by the first variable that is set. It is not used for every
- * target: see `proxyFor`.
- */
-export function namedProxy(
-  target: URL,
-  { env, proxy }: Pick<ConnectionOptions, 'env' | 'proxy'>,
-): ConnectionOptions['proxy'] {
-  if (proxy !== undefined) return proxy;
-  const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
-  const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
-  if (from === undefined) return undefined;
-  const value = proxyVariable(env, from);
-  return value === '' ? undefined : { value, from };
-}
-
-/** The value of a variable for proxies; lower case takes precedence. */
-export function proxyVariable(env: ConnectionOptions['env'], name: string): string {
-  return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
 /** Throws GatewayError usage if a key would be sent unencrypted. */

@@ -80,7 +80,6 @@ describe('the hint of a failure', () => {
       'run the same command again later',
     ],
     ['a spent quota inside a 200', { status: 200, body: error({ type: 'insufficient_quota' }) }, "the account's plan"],
-    ['a redirect', { status: 302 }, "set the base URL to the gateway's own address"],
     ['a body that is no reply', { status: 200, body: '<html>' }, 'check --base-url and --model; --raw'],
     [
       'an unknown field of the content format (formats 1)',

@@ -226,16 +226,7 @@ export { candidateNames, fileWord, planOutput } from './images/naming.ts';
 export type { CandidateNames, OutputPlan } from './images/naming.ts';
 export type { Bitmap, Color, Size } from './images/pixels/bitmap.ts';
 export { encodePng } from './images/pixels/codec.ts';
-export {
-  decodePreview,
-  describeTooLarge,
-  halfBlocks,
-  hasTrueColor,
-  iterm2Image,
-  kittyPixels,
-  kittyPng,
-  previewForm,
-} from './images/preview.ts';
+export { decodePreview, describeTooLarge, halfBlocks, hasTrueColor } from './images/preview.ts';
 export { checkFile, checkOutput, isMediaPlace, publishImage, writeSidecar } from './images/publish.ts';
 export { createEmptyStore, createFileStore, createMemoryStore } from './images/store.ts';
 export type { BlobStore, StoredBlob } from './images/types.ts';

@@ -1,4 +1,3 @@
-import { deflateSync } from 'node:zlib';
 import { type Color, type Bitmap, shrink } from './pixels/bitmap.ts';
 import { minOf } from '../long-lists.ts';
 
@@ -8,84 +7,15 @@ interface PreviewRoom {
   rows: number;
 }
 
-/** The place for a preview, with the size of the image in pixels. */
-interface PreviewSize extends PreviewRoom {
-  width: number;
-  height: number;
-}
-
-/** The protocol's limit for one escape sequence. */
-const kittyChunk = 4096;
-
-/** A PNG for Kitty's graphics protocol; replies of the terminal are suppressed (they would be input). */
-export function kittyPng(png: Uint8Array, size: PreviewSize): string {
-  return kittySequences(`a=T,f=100,q=2,${kittySize(size)}`, Buffer.from(png).toString('base64'));
-}
-
-/** An image that is not PNG for Kitty's graphics protocol, as pixels. */
-export function kittyPixels({ width, height, data }: Bitmap, size: PreviewRoom): string {
-  const packed = deflateSync(data).toString('base64');
-  return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,${kittySize({ width, height, ...size })}`, packed);
-}
-
-/** Columns or rows, only one of them so that the terminal keeps the proportions; a cell is taken to be twice as high as wide. */
-function kittySize({ width, height, columns, rows }: PreviewSize): string {
-  return columns * height > rows * 2 * width ? `r=${rows}` : `c=${columns}`;
-}
-
-function kittySequences(control: string, base64: string): string {
-  const count = Math.max(1, Math.ceil(base64.length / kittyChunk));
-  const sequences = Array.from({ length: count }, (_, i) => {
-    const more = i < count - 1 ? 1 : 0;
-    const keys = i === 0 ? `${control},m=${more}` : `m=${more}`;
-    return `\x1b_G${keys};${base64.slice(i * kittyChunk, (i + 1) * kittyChunk)}\x1b\\`;
-  });
-  return `${sequences.join('')}\n`;
-}
-
-/** An image of any type as an inline image of iTerm2. */
-export function iterm2Image(bytes: Uint8Array, { columns, rows }: PreviewRoom): string {
-  const control = `inline=1;size=${bytes.byteLength};width=${columns};height=${rows};preserveAspectRatio=1`;
-  return `\x1b]1337;File=${control}:${Buffer.from(bytes).toString('base64')}\x07\n`;
-}
-
-/** How a terminal can show an image. */
-type PreviewForm = 'kitty' | 'iterm2' | 'blocks' | 'none';
-
 type TerminalVariables = Readonly<Record<string, string | undefined>>;
-
-/**
- * Detects the terminal by the environment. tmux and screen get blocks: they pass images on only if configured so, and lose
- * them when they redraw. Without colour (NO_COLOR, a dumb terminal) there is no image.
- */
-export function previewForm(env: TerminalVariables): PreviewForm {
-  const term = env['TERM'] ?? '';
-  const program = env['TERM_PROGRAM'] ?? '';
-  const inMultiplexer = isSetVariable(env['TMUX']) || isSetVariable(env['STY']) || /^(tmux|screen)/.test(term);
-  if (!inMultiplexer) {
-    if (
-      isSetVariable(env['KITTY_WINDOW_ID']) ||
-      term === 'xterm-kitty' ||
-      term === 'xterm-ghostty' ||
-      program === 'ghostty'
-    )
-      return 'kitty';
-    if (['iTerm.app', 'WezTerm', 'mintty'].includes(program) || env['LC_TERMINAL'] === 'iTerm2') return 'iterm2';
-  }
-  return term === 'dumb' || isSetVariable(env['NO_COLOR']) ? 'none' : 'blocks';
-}
 
 /** Whether the terminal declares 24-bit colour. */
 export function hasTrueColor(env: TerminalVariables): boolean {
   return (
     /^(truecolor|24bit)$/i.test(env['COLORTERM'] ?? '') ||
-    isSetVariable(env['WT_SESSION']) ||
+    (env['WT_SESSION'] ?? '') !== '' ||
     (env['TERM'] ?? '').endsWith('-direct')
   );
-}
-
-function isSetVariable(value: string | undefined): boolean {
-  return value !== undefined && value !== '';
 }
 
 /**

@@ -19,28 +19,11 @@ test('shows the picture on stderr, above its path', async ({ server, cli }) => {
   expect(ran.stderr).toBe('\u001b[38;2;255;0;0;49m▀\u001b[0m\n');
 });
 
-test.for([
-  ['Kitty', { TERM: 'xterm-kitty' }, `\u001b_Ga=T,f=100,q=2,c=79,m=0;${png}\u001b\\\n`],
-  [
-    'iTerm2',
-    { TERM_PROGRAM: 'iTerm.app' },
-    `\u001b]1337;File=inline=1;size=70;width=79;height=40;preserveAspectRatio=1:${png}\u0007\n`,
-  ],
-] as const)('speaks %s', async ([, env, drawn], { server, cli }) => {
-  server.reply(reply);
-  const ran = await cli(gen, { ...terminal, env: { CI: '1', ...env } });
-  expect(ran.stderr).toBe(drawn);
-});
-
-test.for([
-  ['Kitty', { TERM: 'xterm-kitty' }, 'q=2,r=10,'],
-  ['iTerm2', { TERM_PROGRAM: 'iTerm.app' }, 'width=79;height=10;'],
-  ['blocks', {}, '▀'],
-] as const)('a picture is no higher than the screen: %s', async ([, env, drawn], { server, cli }) => {
+test('a picture is no higher than the screen', async ({ server, cli }) => {
   const high = Buffer.from(encode({ width: 30, height: 90, data: new Uint8Array(30 * 90 * 3), channels: 3 }));
   server.reply({ body: imageReply({ mimeType: 'image/png', data: high.toString('base64') }) });
-  const ran = await cli(gen, { ...terminal, rows: 12, env: { CI: '1', ...env } });
-  expect(ran.stderr).toContain(drawn);
+  const ran = await cli(gen, { ...terminal, rows: 12, env: { CI: '1' } });
+  expect(ran.stderr).toContain('▀');
   expect(ran.stderr.split('\n').length - 1).toBeLessThanOrEqual(10);
 });
 
@@ -84,13 +67,9 @@ test('a picture that cannot be shown is a note, and no failure', async ({ server
 /** Made once: it takes a second. */
 const huge = encode({ width: 8191, height: 8191, data: new Uint8Array(8191 ** 2), channels: 1, depth: 8 });
 
-test.for([
-  ['blocks', {}],
-  ['Kitty', { TERM: 'xterm-kitty' }],
-  ['iTerm2', { TERM_PROGRAM: 'iTerm.app' }],
-] as const)('a picture of too many pixels is not shown, and why: %s', async ([, env], { server, cli }) => {
+test('a picture of too many pixels is not shown, and why', async ({ server, cli }) => {
   server.reply({ body: imageReply({ mimeType: 'image/png', data: Buffer.from(huge).toString('base64') }) });
-  const ran = await cli(gen, { ...terminal, env: { CI: '1', ...env } });
+  const ran = await cli(gen, { ...terminal, env: { CI: '1' } });
   expect(ran).toMatchObject({ code: 0, stdout: 'image-1.png\n' });
   expect(ran.stderr).toBe('no preview: it has 8191×8191 pixels, more than 24 megapixels\n');
 });

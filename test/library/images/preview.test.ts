@@ -1,32 +1,6 @@
-import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import {
-  halfBlocks,
-  hasTrueColor,
-  previewForm,
-  iterm2Image,
-  kittyPixels,
-  kittyPng,
-} from '../../../src/library/images/preview.ts';
+import { halfBlocks, hasTrueColor } from '../../../src/library/images/preview.ts';
 import type { Bitmap } from '../../../src/library/images/pixels/bitmap.ts';
-
-test.each([
-  [{ TERM: 'xterm-kitty' }, 'kitty'],
-  [{ TERM: 'xterm-256color', KITTY_WINDOW_ID: '1' }, 'kitty'],
-  [{ TERM: 'xterm-ghostty' }, 'kitty'],
-  [{ TERM: 'xterm-256color', TERM_PROGRAM: 'iTerm.app' }, 'iterm2'],
-  [{ TERM: 'xterm-256color', TERM_PROGRAM: 'WezTerm' }, 'iterm2'],
-  [{ TERM: 'xterm-256color', LC_TERMINAL: 'iTerm2' }, 'iterm2'],
-  [{ TERM: 'xterm-256color' }, 'blocks'],
-  [{}, 'blocks'],
-  [{ TERM: 'tmux-256color', KITTY_WINDOW_ID: '1', TMUX: '/tmp/tmux,1,0' }, 'blocks'],
-  [{ TERM: 'screen.xterm', TERM_PROGRAM: 'iTerm.app', STY: '1.pts' }, 'blocks'],
-  [{ TERM: 'dumb' }, 'none'],
-  [{ TERM: 'xterm-256color', NO_COLOR: '1' }, 'none'],
-  [{ TERM: 'xterm-kitty', NO_COLOR: '1' }, 'kitty'],
-])('%j shows pictures as %s', (env, form) => {
-  expect(previewForm(env)).toBe(form);
-});
 
 test.each([
   [{ COLORTERM: 'truecolor' }, true],
@@ -36,40 +10,6 @@ test.each([
   [{ TERM: 'xterm-256color', COLORTERM: '' }, false],
 ])('%j has 24-bit colour: %s', (env, has) => {
   expect(hasTrueColor(env)).toBe(has);
-});
-
-test('a small PNG is one Kitty sequence', () => {
-  expect(kittyPng(Buffer.from('abc'), { width: 30, height: 30, columns: 10, rows: 40 })).toBe(
-    '\u001b_Ga=T,f=100,q=2,c=10,m=0;YWJj\u001b\\\n',
-  );
-});
-
-test('a larger PNG is cut into pieces of 4096 characters for Kitty', () => {
-  const base64 = Buffer.alloc(6145, 7).toString('base64');
-  expect(base64).toHaveLength(8196);
-  expect(kittyPng(Buffer.alloc(6145, 7), { width: 30, height: 30, columns: 80, rows: 40 })).toBe(
-    `\u001b_Ga=T,f=100,q=2,c=80,m=1;${base64.slice(0, 4096)}\u001b\\` +
-      `\u001b_Gm=1;${base64.slice(4096, 8192)}\u001b\\\u001b_Gm=0;${base64.slice(8192)}\u001b\\\n`,
-  );
-});
-
-test('images that are no PNG go to Kitty as deflated pixels', () => {
-  const data = Uint8Array.of(1, 2, 3, 255, 4, 5, 6, 255);
-  const text = kittyPixels({ width: 2, height: 1, data }, { columns: 5, rows: 3 });
-  expect(text.startsWith('\u001b_Ga=T,f=32,s=2,v=1,o=z,q=2,c=5,m=0;')).toBe(true);
-  const base64 = text.slice(text.indexOf(';') + 1, text.indexOf('\u001b\\'));
-  expect([...inflateSync(Buffer.from(base64, 'base64'))]).toEqual([...data]);
-});
-
-test('a picture that would be too high is told its rows instead of its columns', () => {
-  const text = kittyPng(Buffer.from('abc'), { width: 30, height: 60, columns: 80, rows: 40 });
-  expect(text).toContain('q=2,r=40,');
-});
-
-test('iTerm2 gets any picture with its size, and the most columns and rows', () => {
-  expect(iterm2Image(Buffer.from('abc'), { columns: 40, rows: 20 })).toBe(
-    '\u001b]1337;File=inline=1;size=3;width=40;height=20;preserveAspectRatio=1:YWJj\u0007\n',
-  );
 });
 
 const red = [255, 0, 0, 255];

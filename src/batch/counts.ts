@@ -1,15 +1,19 @@
-import { type AnswerUse, readUse, type RowTable } from './run/table.ts';
+import { nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
 
-/** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
+interface CountOptions {
+  isOwn?: (place: number) => boolean;
+  outdated?: ReadonlySet<number>;
+}
+
+/** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. `outdated`: its slots, if they are known. */
 export function countRows(
-  table: Pick<RowTable, 'size' | 'slots' | 'edited'>,
-  state: Pick<BatchState, 'slots' | 'atService' | 'manifest'>,
-  isOwn: (place: number) => boolean = () => true,
+  table: Pick<RowTable, 'size' | 'slots' | 'edited' | 'parents'>,
+  state: Pick<BatchState, 'links' | 'slots' | 'atService'>,
+  { isOwn = () => true, outdated = findOutdated(table, state) }: CountOptions = {},
 ): Counts {
   const { slots, atService } = state;
-  const outdated = findOutdated(state);
   const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (let place = 0; place < table.size; place++) {
     if (!isOwn(place)) continue;
@@ -32,50 +36,53 @@ export function countRows(
   return counts;
 }
 
+type LinkedTable = Pick<RowTable, 'parents' | 'slots'>;
+
 /**
- * Finds the slots whose answers were made of an earlier answer than the one that counts by now, or of one to another question; and the
- * slots that use these: what makes the first again makes them again too.
+ * Finds the slots of rows whose answers were made of other answers than those that the rows they use have now; and the slots of rows that use
+ * these: what makes the first again makes them again too.
  */
-export function findOutdated(state: TableState): ReadonlySet<number> {
-  const { slots } = state;
-  return findUsers(state, (_, { slot: used, generation }) => {
-    // In the folder of another shard, nothing is known of the row that is used.
-    if (slots.answersOf(used) === 0) return undefined;
-    return slots.countingOf(used) !== generation || !slots.has(used, 'wanted');
+export function findOutdated(
+  table: LinkedTable,
+  { links, slots }: Pick<BatchState, 'links' | 'slots'>,
+): ReadonlySet<number> {
+  return findUsers(table, (place, parents) => {
+    // In the folder of another shard, nothing is known of the row.
+    const made = links.get(table.slots[place] as number);
+    const used = parents.map((parent) => table.slots[parent] as number);
+    const uses = used.map((slot) => ({ slot, generation: slots.countingOf(slot) }));
+    return made && made.uses !== nameUses(uses, slots);
   });
 }
 
 /** Finds the slots of rows without an answer that wait for rows which failed, or may have been billed, however far. */
-export function findWaiting(state: TableState): ReadonlySet<number> {
-  const { slots } = state;
-  return findUsers(state, (slot, { slot: used }) => {
-    if (slots.stateOf(slot) !== 'pending') return undefined;
-    return ['failed', 'sent'].includes(slots.stateOf(used));
-  });
+export function findWaiting(table: LinkedTable, { slots }: Pick<BatchState, 'slots'>): ReadonlySet<number> {
+  const stateOf = (place: number) => slots.stateOf(table.slots[place] as number);
+  return findUsers(table, (place, parents) =>
+    stateOf(place) === 'pending' ? parents.some((parent) => ['failed', 'sent'].includes(stateOf(parent))) : undefined,
+  );
 }
 
-type TableState = Pick<BatchState, 'manifest' | 'slots'>;
-
-/** Finds the slots with a use that is hit, and all that use these. `isHit` returns undefined for a use that does not count. */
+/** Finds the slots of rows that are hit, and of all that use these. `isHit` returns undefined for a row that does not count. */
 function findUsers(
-  { manifest, slots }: TableState,
-  isHit: (slot: number, use: AnswerUse) => boolean | undefined,
+  table: LinkedTable,
+  isHit: (place: number, parents: readonly number[]) => boolean | undefined,
 ): ReadonlySet<number> {
   const found = new Set<number>();
   const users = new Map<number, number[]>();
-  for (const [slot, text] of manifest.uses)
-    for (const name of text.split(' ')) {
-      const use = readUse(name, slots);
-      const hit = use.slot < 0 ? undefined : isHit(slot, use);
-      if (hit === undefined) continue;
-      if (hit) found.add(slot);
-      const known = users.get(use.slot);
-      if (known) known.push(slot);
-      else users.set(use.slot, [slot]);
+  for (const [place, parents] of table.parents) {
+    const hit = isHit(place, parents);
+    if (hit === undefined) continue;
+    if (hit) found.add(place);
+    for (const parent of parents) {
+      const known = users.get(parent);
+      if (known) known.push(place);
+      else users.set(parent, [place]);
     }
+  }
   // The set grows while it is walked.
-  for (const slot of found) for (const user of users.get(slot) ?? []) found.add(user);
-  return found;
+  for (const place of found) for (const user of users.get(place) ?? []) found.add(user);
+  return new Set([...found].map((place) => table.slots[place] as number));
 }
 
 /** The number of answers that no row of the table wants. */

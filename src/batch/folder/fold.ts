@@ -3,6 +3,7 @@ import type {
   ChooseRecord,
   EndRecord,
   GroupRecord,
+  LinkRecord,
   RedoRecord,
   RunStart,
   SentRecord,
@@ -32,6 +33,8 @@ export interface Fold {
   atService: Map<number, string>;
   /** The rows that the last `--redo` named, until a run has left none of them, or an answer was chosen. */
   redo: readonly string[] | undefined;
+  /** The questions of slots of rows that use others, and the answers that these slots are made of. */
+  links: Map<number, Pick<LinkRecord, 'asks' | 'uses'>>;
   /** All answers of the slots that have several, in the order in which they came. */
   takes: Map<number, Take[]>;
   /** The files of the pictures of the answers that count. */
@@ -51,6 +54,7 @@ export function newFold(rows = 0): Fold {
     providerBatches: new Map(),
     atService: new Map(),
     redo: undefined,
+    links: new Map(),
     takes: new Map(),
     images: new Map(),
     ready: new Set(),
@@ -79,6 +83,9 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
       return;
     case 'sent':
       return applySent(record, fold);
+    case 'link':
+      fold.links.set(fold.slots.addNamed(record.slot), { asks: record.asks, uses: record.uses });
+      return;
     case 'unsent':
       return applyUnsent(record, fold);
     case 'batch':

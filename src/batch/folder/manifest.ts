@@ -43,8 +43,8 @@ export interface ManifestRow {
   numbered?: true | undefined;
   /** The key of a row that uses others, without the generations of these. */
   own?: string | undefined;
-  /** The answers that a row which uses others asks with, or, if it stays as it is, that its own answer was made of. */
-  uses?: string | undefined;
+  /** The places of the rows that it uses, from 0, separated by blanks. */
+  parents?: string | undefined;
   /** In the manifest of one of several shards: the number of the other shard that the row belongs to. */
   other?: number | undefined;
   /** The row was edited after it had been answered, and the user has not said to pay for it. */
@@ -67,21 +67,22 @@ export interface Manifest {
   rows: RowTable;
   /** Digests of rows, in a table of the same kind as that of slots: a row whose digest is here has a known key, and is not built. */
   memo: Slots;
-  /** The answers that rows use, named by `nameUse` and separated by blanks, by the slots of the rows. They follow from the slot. */
-  uses: Map<number, string>;
 }
 
 export function newManifest(rows = 0): Manifest {
-  return { header: undefined, rows: newRowTable(rows), memo: new Slots(), uses: new Map() };
+  return { header: undefined, rows: newRowTable(rows), memo: new Slots() };
 }
 
 /** The members of a row that decide its slot: they are at the beginning of each line. */
-export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'uses' | 'other' | 'edited' | 'from'>;
+export type ManifestHead = Pick<
+  ManifestRow,
+  'slot' | 'id' | 'numbered' | 'own' | 'parents' | 'other' | 'edited' | 'from'
+>;
 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, own, uses, other, edited, from, ...others } = row;
-  return JSON.stringify({ slot, id, numbered, own, uses, other, edited, from, ...others });
+  const { slot, id, numbered, own, parents, other, edited, from, ...others } = row;
+  return JSON.stringify({ slot, id, numbered, own, parents, other, edited, from, ...others });
 }
 
 const slotAt = '{"slot":"'.length;
@@ -92,18 +93,18 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"uses":"([^"]*)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([0-9a-f]{32})")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"parents":"([\d ]+)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([0-9a-f]{32})")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
-  const [, slot, id, numbered, own, uses, other, edited, from] = head.exec(text) ?? [];
+  const [, slot, id, numbered, own, parents, other, edited, from] = head.exec(text) ?? [];
   if (slot === undefined || id === undefined) return undefined;
   return {
     slot,
     id: id.includes('\\') ? (JSON.parse(id) as string) : id.slice(1, -1),
     numbered: numbered === undefined ? undefined : true,
     own,
-    uses,
+    parents,
     other: other === undefined ? undefined : Number(other),
     edited: edited === undefined ? undefined : true,
     from,
@@ -152,7 +153,6 @@ export async function readManifest(folder: string, slots: Slots): Promise<Manife
       const row = readManifestHead(text);
       if (row === undefined) throw brokenManifest(`${batchFiles.manifest}:${number}: no row that this version knows`);
       const place = addManifestRow(manifest.rows, row, slots);
-      if (row.uses !== undefined) manifest.uses.set(manifest.rows.slots[place] as number, row.uses);
       if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
     }
   return manifest;

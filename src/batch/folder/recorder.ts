@@ -35,7 +35,7 @@ interface RecorderOptions {
   run: RunStart;
   lock: Pick<FolderLock, 'check' | 'confirm'>;
   state: BatchState;
-  /** Ends that an earlier run could not write down, and the slots that this run makes again. The state has them already. */
+  /** Ends that an earlier run could not write down; what this run makes again, and what its slots ask. The state has them already. */
   lostEnds: readonly SlotRecord[];
   marked: readonly SlotRecord[];
   now: () => number;

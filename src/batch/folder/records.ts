@@ -61,6 +61,17 @@ export interface SentRecord {
   at?: number;
 }
 
+/**
+ * What a slot of a row that uses others asks: `asks` is the key of its question, whatever answers the others have; `uses` are the answers
+ * that its own is made of. Both follow from the slot, and are written once, before the slot is sent.
+ */
+export interface LinkRecord {
+  t: 'link';
+  slot: string;
+  asks: string;
+  uses: string;
+}
+
 /** The end of a slot, and the place of its line in results.jsonl. `unknown`: there is no answer, and the request may have been billed. */
 export interface EndRecord extends JobEnd, Place {
   t: 'done' | 'incomplete' | 'failed' | 'unknown';
@@ -108,6 +119,7 @@ export type SlotRecord =
   | ChooseRecord
   | GroupRecord
   | SentRecord
+  | LinkRecord
   | EndRecord
   | SkipRecord
   | BatchStep

@@ -61,7 +61,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
     id,
     numbered: isNumbered || undefined,
     own: table.own.get(place),
-    uses: state.manifest.uses.get(slot),
+    parents: table.parents.get(place)?.join(' '),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
     edited: table.edited.has(place) || undefined,
     from: findFrom(state.manifest, table, place),

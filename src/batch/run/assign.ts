@@ -5,7 +5,7 @@ import {
   digestUses,
   hashRowId,
   indexRows,
-  nameUse,
+  nameUses,
   type RowIndex,
   type RowTable,
 } from './table.ts';
@@ -14,8 +14,8 @@ import {
 interface AssignOptions {
   /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `findStale` are added. */
   stays?: Map<number, number>;
-  /** Returns the slot that a row would keep rather than its new one. */
-  findStale?: (place: number) => number | undefined;
+  /** Finds the slots that a row would keep rather than its new one, the best first. */
+  findStale?: (place: number) => Iterable<number>;
   /** Called once the slot of a row is known, and before those of the rows that use it. */
   onSlot?: (place: number, slot: number) => void;
 }
@@ -37,7 +37,7 @@ export function assignSlots(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  { stays = new Map(), findStale = () => undefined, onSlot = () => undefined }: AssignOptions = {},
+  { stays = new Map(), findStale = () => [], onSlot = () => undefined }: AssignOptions = {},
 ): void {
   let had: RowIndex | undefined;
   const findHad = (place: number): number | undefined => {
@@ -90,8 +90,11 @@ function enterUses(place: number, { table, slots }: Assigning): void {
     const slot = table.slots[parent.place] as number;
     return { slot, generation: slots.generationOf(slot) };
   });
-  const uses = link.uses.map((use) => nameUse(use, slots));
-  table.firsts[place] = slots.add(digestUses(link.key, uses));
+  const asked = link.parents.map(
+    (parent) => table.links.get(parent.place)?.asks ?? slots.keyOf(table.firsts[parent.place] as number),
+  );
+  link.asks = digestUses(link.key, asked);
+  table.firsts[place] = slots.add(digestUses(link.key, nameUses(link.uses, slots).split(' ')));
 }
 
 /**
@@ -104,10 +107,12 @@ function assignLinked(places: readonly number[], assigning: Assigning): void {
   assignAsked(() => asking, assigning);
   for (const place of asking) taken.add(table.slots[place] as number);
   for (const place of asking) {
-    const had = findStale(place);
-    if (had === undefined || taken.has(had)) continue;
-    stays.set(place, had);
-    taken.add(had);
+    for (const had of findStale(place)) {
+      if (taken.has(had)) continue;
+      stays.set(place, had);
+      taken.add(had);
+      break;
+    }
   }
   for (const place of places) {
     table.slots[place] = stays.get(place) ?? (table.slots[place] as number);

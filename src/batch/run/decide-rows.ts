@@ -1,4 +1,4 @@
-import { decideSlot } from './decide.ts';
+import { decideSlot, isRetried } from './decide.ts';
 import { maxNamed } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
 import { indexRows, type RowTable } from './table.ts';
@@ -87,8 +87,7 @@ function findOpen(table: RowTable, { edited, isOwn, named, stays }: ComparedRows
     if (named?.has(place)) return true;
     if (isEdited.has(place)) return policy.acceptChanges === true;
     // An earlier run can have begun to make a cut answer again.
-    const isCut = slots.has(slot, 'cut') && policy.retry?.includes('incomplete') === true;
-    return isCut || isMended(place);
+    return isRetried(slot, policy, state) || isMended(place);
   };
   const open = new Uint8Array(table.size);
   for (let place = 0; place < table.size; place++) {
@@ -128,21 +127,21 @@ function cutToLimit(
 }
 
 /**
- * Finds rows that failed and were edited since. They ask something new, but who mends a row and types `batch retry` means that row.
- * To be asked once the wanted slots are marked.
+ * Finds rows that `batch retry` names by what they had, though they ask something new: they, or what they use, changed since. Who mends a
+ * row and types `retry` means that row. To be asked once the wanted slots are marked.
  */
 export function openMended(
   table: RowTable,
   { policy, state: { manifest, slots } }: Deciding,
 ): (place: number) => boolean {
-  if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
+  if (policy.onlyNamed !== true || policy.retry === undefined) return () => false;
   const before = indexRows(manifest.rows);
   const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
   return (place) => {
     if (known.has(table.slots[place] as number)) return false;
     const was = before.find(table.ids[place] as number);
     const had = was === undefined ? undefined : manifest.rows.slots[was];
-    return had !== undefined && slots.stateOf(had) === 'failed' && !slots.has(had, 'wanted');
+    return had !== undefined && isRetried(had, policy, { slots }) && !slots.has(had, 'wanted');
   };
 }
 

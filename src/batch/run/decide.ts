@@ -19,6 +19,13 @@ export function decideSlot(
   return 'leave';
 }
 
+/** Whether `--retry` names a slot, by the state of what it has. */
+export function isRetried(slot: number, { retry }: ResendPolicy, { slots }: Pick<Fold, 'slots'>): boolean {
+  const state = slots.stateOf(slot);
+  if (state === 'failed' || state === 'sent') return retry?.includes(state === 'failed' ? state : 'unknown') === true;
+  return slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
+}
+
 /**
  * Whether a slot becomes pending again: `--redo` names it, or its answer was cut and `--retry incomplete` is given. If a run goes
  * on with the rows that an earlier one named, only slots that failed since become pending: the others are made, or pending already.
@@ -31,7 +38,7 @@ export function isMadeAgain(
   const state = slots.stateOf(slot);
   if (atService.has(slot) || state === 'pending') return false;
   if (isNamed && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
-  return state === 'incomplete' && policy.retry?.includes('incomplete') === true;
+  return state === 'incomplete' && isRetried(slot, policy, { slots });
 }
 
 /** Whether a slot that `--redo` named still lacks its new answer. */

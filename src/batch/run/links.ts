@@ -139,7 +139,7 @@ export function listAwaiting(
 ): number[] {
   const { plan, state } = batch;
   const { due, isOwn, table } = plan;
-  const waiting = findWaiting(state);
+  const waiting = findWaiting(table, state);
   const held = new Set(plan.held);
   const isAwaiting = (place: number): boolean =>
     held.has(place) || waiting.has(table.slots[place] as number) || (due[place] === 1 && !isReady(place, batch));

@@ -1,6 +1,6 @@
 import { type EditedRow, findEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
-import { isMadeAgain } from './decide.ts';
+import { isMadeAgain, isRetried } from './decide.ts';
 import { decideRows, openMended, type DecidedRows } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
@@ -11,16 +11,16 @@ import {
   addRow,
   describeNamed,
   indexRows,
-  nameUse,
+  nameUses,
   newRowTable,
   type RowIndex,
   type RowTable,
 } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { type ApiRequest, type AuthForm, type AuthUse, digestText, minOf } from '../../library/index.ts';
-import { markAgain } from '../folder/fold.ts';
+import { applyRecord, markAgain } from '../folder/fold.ts';
 import { findKnown, numberFrom } from '../folder/manifest.ts';
-import type { RedoRecord } from '../folder/records.ts';
+import type { LinkRecord, RedoRecord } from '../folder/records.ts';
 import type { BatchState } from '../folder/state.ts';
 import {
   type Batch,
@@ -66,6 +66,8 @@ interface AssignedRows {
 export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
   /** The rows that were edited, whether this run sends them or not. */
   edited: readonly EditedRow[];
+  /** What the slots ask that are sent for the first time, of rows that use others. */
+  links: readonly LinkRecord[];
   /** The number of lines that are no rows, in a stream of rows. */
   refused: number;
 }
@@ -107,6 +109,7 @@ export function emptyPlan(origin: string): BatchPlan {
     leftAgain: 0,
     held: [],
     edited: [],
+    links: [],
     refused: 0,
   };
 }
@@ -163,7 +166,8 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const decided = decideRows(table, { ...assigned, edited, named }, options);
   // What was not named is left, and the next run asks for it.
   for (const { place } of unaccepted) table.edited.add(place);
-  return { ...read, ...assigned, ...decided, edited, refused: 0 };
+  const links = listNewLinks({ table, due: decided.due }, options.state);
+  return { ...read, ...assigned, ...decided, edited, links, refused: 0 };
 }
 
 /** Reads the rows of the file, and finds those that others use. */
@@ -282,12 +286,17 @@ function assignRows(
   };
   const shardOf = (place: number): number => (shard === undefined ? 1 : (headOf(place) % shard.total) + 1);
   const isOwn = (place: number): boolean => shard === undefined || shardOf(place) === shard.index;
-  const findHad = openStale(table, state.manifest.rows, state.slots);
+  const findHad = openStale(table, state);
   const waiting = openWaiting(table, { policy, state });
   // A row leaves its earlier answer by the user's word, and only for one that this run can get.
-  const findStale = (place: number): number | undefined =>
-    named?.has(place) || !isOwn(place) || (policy.acceptChanges && !waiting.has(place)) ? undefined : findHad(place);
-  const isAccepted = (place: number): boolean => policy.acceptChanges === true && findHad(place) !== undefined;
+  const findStale = (place: number): Iterable<number> => {
+    if (named?.has(place) || !isOwn(place)) return [];
+    const had = findFirst(findHad(place));
+    const isMeant = policy.acceptChanges || (had !== undefined && isRetried(had, policy, state));
+    return isMeant && !waiting.has(place) ? [] : findHad(place);
+  };
+  const isAccepted = (place: number): boolean =>
+    policy.acceptChanges === true && findFirst(findHad(place)) !== undefined;
   const stays = new Map<number, number>();
   const markIfAgain = (place: number, slot: number): void => {
     if (!isOwn(place) || stays.has(place)) return;
@@ -304,7 +313,6 @@ function assignRows(
     waiting.see(place);
   };
   assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot });
-  noteUses({ stays, table }, state);
   const isNew = rows !== undefined && !goesOn;
   if (isNew) state.redo = rows;
   const isRecorded = marked.length > 0 || isNew;
@@ -317,14 +325,22 @@ function assignRows(
   };
 }
 
-/** Notes which answers are used by rows that ask with them. What is known of a row that stays is older. */
-function noteUses(
-  { stays, table }: Pick<BatchPlan, 'stays' | 'table'>,
-  { manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>,
-): void {
-  for (const [place, { uses }] of table.links)
-    if (!stays.has(place))
-      manifest.uses.set(table.slots[place] as number, uses.map((use) => nameUse(use, slots)).join(' '));
+/** Lists what the slots ask that are sent, and tells the state. */
+function listNewLinks({ table, due }: Pick<BatchPlan, 'table' | 'due'>, state: BatchState): LinkRecord[] {
+  const records: LinkRecord[] = [];
+  for (const [place, { asks, uses }] of table.links) {
+    const slot = table.slots[place] as number;
+    if (due[place] === 0 || state.links.has(slot)) continue;
+    const record: LinkRecord = { t: 'link', slot: state.slots.nameOf(slot), asks, uses: nameUses(uses, state.slots) };
+    applyRecord(record, state);
+    records.push(record);
+  }
+  return records;
+}
+
+function findFirst(slots: Iterable<number>): number | undefined {
+  for (const slot of slots) return slot;
+  return undefined;
 }
 
 /** Lists the rows that were edited, and that the user has not said to pay for. */
@@ -360,12 +376,10 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
  */
 export function assignAgain(
   { stays, table }: Pick<BatchPlan, 'stays' | 'table'>,
-  state: Pick<BatchState, 'manifest' | 'slots'>,
+  { slots }: Pick<BatchState, 'slots'>,
 ): boolean {
-  const { slots } = state;
   const before = { ...table, slots: table.slots.slice() };
   assignSlots(table, before, slots, { stays: new Map(stays) });
-  noteUses({ stays, table }, state);
   const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
   if (isChanged) markWanted(table, slots);
   return isChanged;

@@ -118,7 +118,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks
     lock,
     state,
     lostEnds,
-    marked: plan.redo ? [plan.redo] : [],
+    marked: [...(plan.redo ? [plan.redo] : []), ...plan.links],
     now: () => host.now(),
     hooks,
   });

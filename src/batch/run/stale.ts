@@ -1,31 +1,41 @@
-import type { Slots } from '../folder/slots.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { BatchPolicy } from '../types.ts';
 import { decideSlot } from './decide.ts';
 import type { RowTable } from './table.ts';
 
 /**
- * Finds the rows that stay though rows that they use are made again or were edited, as the user has not said to pay for them, too.
- * Gives the earlier slot of a row, if only the answers that it uses are others. To be asked once the slot of the row in this run is
- * known.
+ * Finds the slots with which a row would stay as it is though what it uses is made again or was edited, as the user has not said to pay for
+ * it, too: those of the same question, as the row had it or as another row left it; and the one that the row had if what it uses asks
+ * something else now. To be asked once the slot of the row in this run is known.
  */
-export function openStale(table: RowTable, before: RowTable, slots: Slots): (place: number) => number | undefined {
+export function openStale(
+  table: RowTable,
+  { links, manifest: { rows: before }, slots }: Pick<BatchState, 'links' | 'manifest' | 'slots'>,
+): (place: number) => Generator<number, void> {
   const byId = new Map<number, number>();
-  // A row that was renamed has another id, and asks the same.
-  const byOwn = new Map<string, number>();
-  for (const [place, own] of before.own) {
-    byId.set(before.ids[place] as number, place);
-    byOwn.set(own, place);
+  for (const place of before.own.keys()) byId.set(before.ids[place] as number, place);
+  const byQuestion = new Map<string, number[]>();
+  for (const [slot, { asks }] of links) {
+    const known = byQuestion.get(asks);
+    if (known) known.push(slot);
+    else byQuestion.set(asks, [slot]);
   }
   const isPaid = (slot: number): boolean => slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
-  return (place) => {
+  const findHad = (place: number): number | undefined => {
+    const was = byId.get(table.ids[place] as number);
+    return was !== undefined && before.own.get(was) === table.own.get(place) ? before.slots[was] : undefined;
+  };
+  return function* (place) {
     const slot = table.slots[place] as number;
-    const own = table.own.get(place) as string;
-    const sameId = byId.get(table.ids[place] as number) ?? -1;
-    const was = before.own.get(sameId) === own ? sameId : byOwn.get(own);
-    if (was === undefined) return undefined;
-    const had = before.slots[was] as number;
-    return had === slot || isPaid(slot) || !isPaid(had) ? undefined : had;
+    const asks = table.links.get(place)?.asks;
+    if (asks === undefined || isPaid(slot)) return;
+    const had = findHad(place);
+    const isUsable = (one: number): boolean => one !== slot && isPaid(one);
+    if (had !== undefined && isUsable(had) && links.get(had)?.asks === asks) yield had;
+    const same = byQuestion.get(asks) ?? [];
+    // The newest comes first.
+    for (let at = same.length - 1; at >= 0; at--) if (isUsable(same[at] as number)) yield same[at] as number;
+    if (had !== undefined && isUsable(had)) yield had;
   };
 }
 

@@ -23,6 +23,8 @@ interface RowLink {
   parents: readonly JobParent[];
   /** The answers that the row uses: each by its slot and generation. Known once the slots of its parents are. */
   uses: readonly AnswerUse[];
+  /** The key of its question, whatever answers its parents have and whatever they are called. Known once those of its parents are. */
+  asks: string;
 }
 
 /**
@@ -49,6 +51,8 @@ export interface RowTable {
   /** The rows that use others, by their places; and their keys without the generations of the answers that they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
+  /** The places of the rows that they use. */
+  parents: Map<number, readonly number[]>;
   /** The places of the rows that use others, parted so that each row comes after those that it uses. */
   levels: readonly (readonly number[])[];
   /** The kind of answer of each row: its number in `jobProducts`. */
@@ -73,6 +77,7 @@ export function newRowTable(rows = 0): RowTable {
     edited: new Set(),
     links: new Map(),
     own: new Map(),
+    parents: new Map(),
     levels: [],
     products: new Uint8Array(room),
     froms: new Int32Array(room),
@@ -107,8 +112,12 @@ export function linkRows(
 ): number[] {
   for (const { place, key, parents } of rows) {
     const ids = parents.map(({ id }) => id);
-    table.links.set(place, { key, parents, uses: [] });
+    table.links.set(place, { key, parents, uses: [], asks: '' });
     table.own.set(place, digestUses(key, ids));
+    table.parents.set(
+      place,
+      parents.map((parent) => parent.place),
+    );
   }
   const { levels, rest } = partLevels(table.links);
   table.levels = levels;
@@ -164,6 +173,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const first = slots.firstOf(slot);
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
+  if (row.parents !== undefined) table.parents.set(place, row.parents.split(' ').map(Number));
   table.others[place] = row.other ?? 0;
   if (row.edited) table.edited.add(place);
   return place;
@@ -211,15 +221,9 @@ export function indexRows(table: RowTable): RowIndex {
   };
 }
 
-/** The name of an answer that a row uses: `<slot>@<generation>`. */
-export function nameUse({ slot, generation }: AnswerUse, slots: Slots): string {
-  return `${slots.nameOf(slot)}@${generation}`;
-}
-
-/** Reads what `nameUse` wrote. A slot that nobody has is -1. */
-export function readUse(name: string, slots: Slots): AnswerUse {
-  const [slot = '', generation] = name.split('@');
-  return { slot: slots.findNamed(slot), generation: Number(generation) };
+/** The names of answers that a row uses: `<slot>@<generation>`, separated by blanks. */
+export function nameUses(uses: readonly AnswerUse[], slots: Slots): string {
+  return uses.map(({ slot, generation }) => `${slots.nameOf(slot)}@${generation}`).join(' ');
 }
 
 /** The key of a row that uses the answers of others: 32 hex digits. */

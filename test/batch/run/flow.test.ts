@@ -7,7 +7,6 @@ import type { SharedGate } from '../../../src/library/transport/gate.ts';
 import { progressText } from '../../../src/cli/commands/batch/progress.ts';
 import { describeNext, describeStates, listStates } from '../../../src/cli/commands/batch/states.ts';
 import { getExitCode, summaryDocument } from '../../../src/cli/commands/batch/summary.ts';
-import { newManifest } from '../../../src/batch/folder/manifest.ts';
 import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';
 import { addUsage, totalTokens } from '../../../src/batch/folder/spending.ts';
@@ -137,16 +136,18 @@ describe('the summary', () => {
     slots.setState(0, 'pending');
     slots.setFlag(0, 'again');
     const found = { done: 2, incomplete: 1, failed: 1, unknown: 1, pending: 2, again: 1 };
-    expect(countRows(table, { slots, manifest: newManifest(), atService: new Map() })).toEqual({
+    expect(countRows(table, { slots, links: new Map(), atService: new Map() })).toEqual({
       ...none,
       jobs: 6,
       ...found,
     });
-    expect(countRows(table, { slots, manifest: newManifest(), atService: new Map([[3, 'mark']]) })).toMatchObject({
+    expect(countRows(table, { slots, links: new Map(), atService: new Map([[3, 'mark']]) })).toMatchObject({
       unknown: 0,
       submitted: 1,
     });
-    expect(countRows(table, { slots, manifest: newManifest(), atService: new Map() }, (place) => place === 2)).toEqual({
+    expect(
+      countRows(table, { slots, links: new Map(), atService: new Map() }, { isOwn: (place) => place === 2 }),
+    ).toEqual({
       ...none,
       jobs: 1,
       failed: 1,

@@ -88,7 +88,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
 
 /** The ids of rows whose answers were made of another answer than the one that counts. */
 async function nameOutdated(folder: string, state: BatchState): Promise<string[]> {
-  const outdated = findOutdated(state);
+  const outdated = findOutdated(state.manifest.rows, state);
   const ids: string[] = [];
   if (outdated.size === 0) return ids;
   for await (const rows of readManifestRows(folder))

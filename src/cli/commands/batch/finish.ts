@@ -196,7 +196,7 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
 }
 
 function countTable({ state, plan }: EndedBatch): Counts {
-  const counts = countRows(plan.table, state, plan.isOwn);
+  const counts = countRows(plan.table, state, { isOwn: plan.isOwn });
   const waiting = plan.table.links.size > 0 ? listAwaiting({ plan, state }).length : 0;
   return waiting > 0 ? { ...counts, waiting } : counts;
 }

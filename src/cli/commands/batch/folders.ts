@@ -50,7 +50,7 @@ export async function readFolders(names: readonly string[], context: Context): P
     const found = await readBatchFolder(name, context);
     const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
     const holder = await findHolder(found.folder);
-    const outdated = findOutdated(found.state);
+    const outdated = findOutdated(found.state.manifest.rows, found.state);
     const read = { name, typed, ...found, holder, outdated, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
@@ -96,7 +96,7 @@ export function chooseReportName(folders: readonly BatchFolder[]): string {
 /** Counts the rows of a folder by their state, without the rows of other shards. */
 export function countFolder({ state }: Pick<BatchFolder, 'state'>): Counts {
   const { rows } = state.manifest;
-  return countRows(rows, state, (place) => rows.others[place] === 0);
+  return countRows(rows, state, { isOwn: (place) => rows.others[place] === 0 });
 }
 
 /** Counts the rows of the table by their state in any of the folders. */
@@ -106,11 +106,12 @@ export function countFolders(folders: readonly BatchFolder[]): Counts {
   for (const { at, slot } of listFound(folders)) found[at]?.push(slot);
   return addCounts(
     found.map((slots, at) => {
-      const { state } = folders[at] as BatchFolder;
+      const { outdated, state } = folders[at] as BatchFolder;
       const { rows } = state.manifest;
       const marked = new Set([...rows.edited].map((place) => rows.slots[place]));
       const edited = new Set(slots.flatMap((slot, place) => (marked.has(slot) ? [place] : [])));
-      return countRows({ size: slots.length, slots: Int32Array.from(slots), edited }, state);
+      const table = { size: slots.length, slots: Int32Array.from(slots), edited, parents: new Map() };
+      return countRows(table, state, { outdated });
     }),
   );
 }

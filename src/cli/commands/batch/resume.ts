@@ -27,7 +27,10 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   if (before > 0) {
     const next = describeNext(batch);
     const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn).map(String);
-    const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state), leftToRedo });
+    const states = listStates(countRows(plan.table, state, { isOwn: plan.isOwn }), {
+      kept: countKept(state),
+      leftToRedo,
+    });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
@@ -76,6 +79,7 @@ export async function describeAgain({ facts, host, jobs, plan, policy, state }: 
   // Those of earlier runs are told in the table of states.
   if (plan.stays.size === 0 || plan.again === 0) return lines;
   const staying = listStaying({ plan, state });
+  if (staying.length === 0) return lines;
   const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), staying.length);
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
@@ -104,8 +108,8 @@ function listStaying({
   plan: { due, stays, table },
   state: { slots },
 }: Pick<PlannedBatch, 'plan' | 'state'>): number[] {
-  const staying = new Set(stays.keys());
   const isKept = (place: number): boolean => due[place] === 0 && slots.answersOf(table.slots[place] as number) > 0;
+  const staying = new Set([...stays.keys()].filter(isKept));
   for (const place of table.levels.flat())
     if (isKept(place) && table.links.get(place)?.parents.some((parent) => staying.has(parent.place)))
       staying.add(place);

@@ -79,7 +79,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const counts = countFolder(one);
   const { error, spent } = holder ? {} : await readSummary(folder, counts);
   // Of a run that works, it is unknown what comes of the rows that others wait for.
-  const waitFor = holder ? new Set<number>() : findWaiting(state);
+  const waitFor = holder ? new Set<number>() : findWaiting(manifest.rows, state);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
     (place) => wanted[place] as number,

@@ -1,0 +1,112 @@
+import { describe, expect } from 'vitest';
+import { test } from './with-batch.ts';
+
+const linesOf = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, string | undefined>);
+
+const one = { id: 'x', prompt: 'one' };
+const user = { id: 'z', prompt: 'use {{@x.text}}' };
+
+describe('a job that uses another one, where the rows are edited', () => {
+  test('is outdated where its name means another row now', async ({ server, folder, batch }) => {
+    folder.jobs(one, { id: 'y', prompt: 'two' }, user);
+    await batch();
+    folder.jobs({ id: 'y', prompt: 'one' }, { id: 'x', prompt: 'two' }, user);
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      expect.stringContaining('1 outdated: gateway-cli batch again out --accept-changes\n'),
+    ]);
+    const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+    expect(linesOf(stdout)).toMatchObject([{ id: 'y' }, { id: 'x' }, { id: 'z', version: 'outdated' }]);
+    expect(server.bodies).toHaveLength(3);
+    expect(await batch(['again', 'out', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^3 jobs: 3 done\n/);
+    expect(server.counts.get('use answer to two')).toBe(1);
+  });
+
+  test('asks where its name is a number that means another row now', async ({ server, folder, batch }) => {
+    folder.jobs({ prompt: 'alpha' }, { prompt: 'use {{@1.text}}' });
+    await batch();
+    folder.jobs({ prompt: 'omega' }, { prompt: 'alpha' }, { prompt: 'use {{@1.text}}' });
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 14 });
+    expect(server.bodies).toHaveLength(2);
+  });
+
+  test('has its earlier answer again where it was taken out and put back, also if the other one was made again', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const end = { id: 'end', prompt: 'end {{@z.text}}' };
+    folder.jobs(one, user, end);
+    await batch();
+    await batch(['redo', 'out', 'x']);
+    folder.jobs(one);
+    await batch(['again', 'out']);
+    folder.jobs(one, user, end);
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('3 done (2 outdated)\n')]);
+    expect(server.bodies).toHaveLength(4);
+  });
+
+  test('has its earlier answer again where it was edited and edited back', async ({ server, folder, batch }) => {
+    folder.jobs(one, user);
+    await batch();
+    await batch(['redo', 'out', 'x']);
+    folder.jobs(one, { ...user, prompt: 'take {{@x.text}}' });
+    expect((await batch(['retry', 'out'])).stderr).toContain('1 job was edited and left: z');
+    folder.jobs(one, user);
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done (1 outdated)\n')]);
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test('stays the same job where one that was made again has another name in it', async ({ server, folder, batch }) => {
+    folder.jobs(one, user);
+    await batch();
+    await batch(['redo', 'out', 'x']);
+    folder.jobs({ ...one, id: 'first' }, { ...user, prompt: 'use {{@first.text}}' });
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done (1 outdated)\n')]);
+    await batch(['redo', 'out', 'first']);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done \(1 outdated\)\n/);
+    expect(server.bodies).toHaveLength(4);
+  });
+});
+
+describe('batch retry of a job whose used one was made again', () => {
+  test('unknown: it is sent with the newer result', async ({ server, folder, batch }) => {
+    folder.jobs(one, user);
+    server.answer = (prompt) => (prompt.startsWith('use') ? { drop: true } : undefined);
+    await batch();
+    server.answer = () => undefined;
+    const redo = await batch(['redo', 'out', 'x']);
+    expect(redo.stderr).not.toContain('earlier result');
+    expect((await batch(['status', 'out'])).stdout).toContain('1 unknown: gateway-cli batch retry out unknown');
+    const sent = server.bodies.length;
+    expect(await batch(['retry', 'out', 'unknown'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(sent + 1);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+  });
+
+  test('incomplete: a chain is made again one after the other, and nothing twice', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user, { id: 'end', prompt: 'end {{@z.text}}' });
+    const cut = {
+      candidates: [{ content: { role: 'model', parts: [{ text: 'cut' }] }, finishReason: 'MAX_TOKENS', index: 0 }],
+    };
+    server.answer = () => ({ body: cut });
+    expect((await batch()).stderr).toContain('3 incomplete: gateway-cli batch retry out incomplete');
+    server.answer = () => undefined;
+    expect(await batch(['retry', 'out', 'incomplete'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(6);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^3 jobs: 3 done\n/);
+  });
+});

@@ -48,7 +48,8 @@ export interface Deciding {
 export function decideRows(table: RowTable, deciding: ComparedRows, options: Deciding): DecidedRows {
   const { edited, isOwn, unsure } = deciding;
   const { slots } = options.state;
-  const open = findOpen(table, deciding, options);
+  const findRetried = openRetried(table, options);
+  const open = findOpen(table, { ...deciding, findRetried }, options);
   const { due, held } = cutToLimit(open, table, options);
   const isEdited = new Set(edited.map(({ place }) => place));
   const isHeld = new Set(held);
@@ -61,7 +62,8 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
     if (isOwn(place)) counts.jobs++;
     if (open[place] === 0 || isHeld.has(place)) continue;
     const slot = table.slots[place] as number;
-    const wasSent = slots.answersOf(slot) > 0 || slots.stateOf(slot) !== 'pending' || slots.has(slot, 'again');
+    const had = findRetried(place) ?? slot;
+    const wasSent = slots.answersOf(had) > 0 || slots.stateOf(had) !== 'pending' || slots.has(had, 'again');
     if (due[place] === 0) {
       counts[wasSent ? 'leftAgain' : 'left']++;
       continue;
@@ -69,7 +71,7 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
     counts.toSend++;
     if (wasSent) countDue('again', place);
     else if (!isEdited.has(place)) countDue('fresh', place);
-    if (slots.stateOf(slot) === 'sent' || unsure.has(slot)) counts.twice++;
+    if (slots.stateOf(had) === 'sent' || unsure.has(slot)) counts.twice++;
   }
   return { ...counts, first, due, held };
 }
@@ -78,16 +80,19 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
 const openRow = { no: 0, toSend: 1, later: 2 } as const;
 
 /** Finds the rows that a run without a limit sends, and those that are left for a later one as nobody named them. */
-function findOpen(table: RowTable, { edited, isOwn, named, stays }: ComparedRows, options: Deciding): Uint8Array {
+function findOpen(
+  table: RowTable,
+  { edited, findRetried, isOwn, named, stays }: ComparedRows & { findRetried: ReturnType<typeof openRetried> },
+  options: Deciding,
+): Uint8Array {
   const { policy, state } = options;
   const { slots, atService } = state;
   const isEdited = new Set(edited.map(({ place }) => place));
-  const isMended = openMended(table, options);
   const isNamed = (place: number, slot: number): boolean => {
     if (named?.has(place)) return true;
     if (isEdited.has(place)) return policy.acceptChanges === true;
     // An earlier run can have begun to make a cut answer again.
-    return isRetried(slot, policy, state) || isMended(place);
+    return isRetried(slot, policy, state) || findRetried(place) !== undefined;
   };
   const open = new Uint8Array(table.size);
   for (let place = 0; place < table.size; place++) {
@@ -127,21 +132,21 @@ function cutToLimit(
 }
 
 /**
- * Finds rows that `batch retry` names by what they had, though they ask something new: they, or what they use, changed since. Who mends a
- * row and types `retry` means that row. To be asked once the wanted slots are marked.
+ * Finds the slot by which `batch retry` names a row that asks something new: it, or what it uses, changed since. Who mends a row and
+ * types `retry` means that row. To be asked once the wanted slots are marked.
  */
-export function openMended(
+export function openRetried(
   table: RowTable,
   { policy, state: { manifest, slots } }: Deciding,
-): (place: number) => boolean {
-  if (policy.onlyNamed !== true || policy.retry === undefined) return () => false;
+): (place: number) => number | undefined {
+  if (policy.onlyNamed !== true || policy.retry === undefined) return () => undefined;
   const before = indexRows(manifest.rows);
   const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
   return (place) => {
-    if (known.has(table.slots[place] as number)) return false;
+    if (known.has(table.slots[place] as number)) return undefined;
     const was = before.find(table.ids[place] as number);
     const had = was === undefined ? undefined : manifest.rows.slots[was];
-    return had !== undefined && isRetried(had, policy, { slots }) && !slots.has(had, 'wanted');
+    return had !== undefined && isRetried(had, policy, { slots }) && !slots.has(had, 'wanted') ? had : undefined;
   };
 }
 

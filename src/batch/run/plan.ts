@@ -1,7 +1,7 @@
 import { type EditedRow, findEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { isMadeAgain, isRetried } from './decide.ts';
-import { decideRows, openMended, type DecidedRows } from './decide-rows.ts';
+import { decideRows, openRetried, type DecidedRows } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale, openWaiting } from './stale.ts';
@@ -152,8 +152,8 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const compared = { hasOtherFlags: hasOtherFlags(options), isOwn: options.shard && assigned.isOwn };
   const find = (): EditedRow[] => {
     markWanted(table, slots);
-    const isMended = openMended(table, options);
-    return findEdited(table, manifest.rows, slots, compared).filter(({ place }) => !isMended(place));
+    const findRetried = openRetried(table, options);
+    return findEdited(table, manifest.rows, slots, compared).filter(({ place }) => findRetried(place) === undefined);
   };
   const edited = find();
   const unaccepted = listUnaccepted(edited, named, options.policy);

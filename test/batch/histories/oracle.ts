@@ -372,9 +372,15 @@ function checkNamed(
   if (retry.includes('unknown')) return;
   const isMended = ({ id, base }: TableRow): boolean =>
     retry.includes('failed') && before.has(id) && before.get(id) !== base;
+  // A row that uses what is made again asks something new in place of what was cut.
+  const wasCut = ({ base }: TableRow): boolean =>
+    retry.includes('incomplete') &&
+    oracle.gateway.payments.some(
+      (one) => one.run < run && one.how === 'cut' && one.asked.startsWith(askWith(base, [])),
+    );
   for (const payment of paid) {
     const wanting = rows.filter((row) => isWantedBy(row, payment, rows, oracle));
-    const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row));
+    const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row) || wasCut(row));
     const isOld = retry.length > 0 && (oracle.gateway.askedBy.get(payment.asked) ?? run) < run;
     assert.ok(isNamed || isOld, `sent what nobody named: ${payment.asked}`);
   }

@@ -20,8 +20,7 @@ import type {
 export function answerOperation(operation: GatewayOperation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
-    const prepared = operation.prepare?.(body) ?? body;
-    const asked = readRequest(operation, prepared, found, { request, context });
+    const asked = readRequest(operation, body, found, { request, context });
     const scripted = context.script?.answer(asked, request);
     const read = { ...asked, pieces: scripted?.pieces };
     const fault = scripted?.fault ?? found.fault;

@@ -230,8 +230,6 @@ export interface GatewayOperation {
   serves(model: LocalModel): boolean;
   /** The name of the model that a request asks for. */
   modelOf(request: GatewayRequest, body: JsonObject): string | undefined;
-  /** Reads a body before it is checked. */
-  prepare?(body: JsonObject): JsonObject;
   /** Checks a body by itself, whichever model it is for. Throws Violation. */
   check(body: JsonObject, mode: ValidationMode): JsonObject;
   /** The local model that answers for a vendor's. */

@@ -13,7 +13,6 @@ import type { BodyHandler, GatewayRequest, GatewayReply } from '../types.ts';
 import {
   type BatchJob,
   type BatchLine,
-  cancelBatch,
   countEnds,
   randomId,
   parseJsonLines,
@@ -33,7 +32,7 @@ const handlers: Readonly<Record<string, BodyHandler>> = {
   '/v1/images/edits': answerOperation(editsOperation),
 };
 
-const { find, create, show } = batchActions({
+const { cancel, create, show } = batchActions({
   format: 'completions',
   newId: () => randomId('batch_'),
   body: object({
@@ -66,16 +65,7 @@ export const completionsBatchPaths: StorePaths = {
   },
   '/v1/batches': { GET: listBatches, POST: create },
   '/v1/batches/{id}': { GET: show },
-  '/v1/batches/{id}/cancel': {
-    POST(request, batches) {
-      const batch = find(request, batches);
-      if (batch.ended !== undefined) {
-        throw new Problem(409, `Cannot cancel a batch with status '${words[stateOf(batch)]}'.`);
-      }
-      cancelBatch(batch);
-      return jsonReply(encodeBatch(batch, request, batches));
-    },
-  },
+  '/v1/batches/{id}/cancel': { POST: cancel },
 };
 
 async function upload(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
@@ -191,7 +181,6 @@ function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batc
   const { id, about, total, created, canceled, ended, failure } = batch;
   const counts = countEnds(batch);
   const status = words[stateOf(batch)];
-  const endedAs = (name: string): number | null => (status === name ? toUnixSeconds(ended) : null);
   const { message = '', extra } = failure ?? {};
   const fault = { code: extra?.errorCode ?? 'server_error', line: Number(extra?.param) || null, message, param: null };
   return {
@@ -206,12 +195,8 @@ function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batc
     created_at: Math.floor(created / 1000),
     in_progress_at: failure ? null : toUnixSeconds(created),
     expires_at: Math.floor(created / 1000) + daySeconds,
-    finalizing_at: endedAs('completed'),
-    completed_at: endedAs('completed'),
-    failed_at: endedAs('failed'),
-    expired_at: endedAs('expired'),
     cancelling_at: toUnixSeconds(canceled),
-    cancelled_at: endedAs('cancelled'),
+    ...(ended !== undefined && { [`${status}_at`]: toUnixSeconds(ended) }),
     request_counts: { total, completed: counts.succeeded, failed: counts.errored },
   };
 }

@@ -9,7 +9,6 @@ import type { GatewayRequest, GatewayReply } from '../types.ts';
 import {
   type BatchJob,
   type BatchLine,
-  cancelBatch,
   countEnds,
   randomId,
   parseJsonLines,
@@ -25,7 +24,7 @@ const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
 
 const inlineRequest = object({ 'request!': freeObject, metadata: anything });
 
-const { find, create, show } = batchActions({
+const { find, cancel, create, show } = batchActions({
   format: 'content',
   newId: () => randomId('', 32),
   body: object({
@@ -50,12 +49,7 @@ export const contentBatchPaths: StorePaths = {
       return jsonReply({});
     },
   },
-  '/{version}/batches/{id}:cancel': {
-    POST(request, batches) {
-      cancelBatch(find(request, batches));
-      return jsonReply({});
-    },
-  },
+  '/{version}/batches/{id}:cancel': { POST: cancel },
 };
 
 function readJob(body: JsonObject, request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {

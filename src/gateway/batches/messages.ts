@@ -6,12 +6,12 @@ import { messagesOperation } from '../messages/format.ts';
 import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
-import { type BatchLine, cancelBatch, countEnds, randomId, type StoredBatch, toLines } from './batch.ts';
+import { type BatchLine, countEnds, randomId, type StoredBatch, toLines } from './batch.ts';
 import { batchActions, type Batches, type StorePaths, listOf } from './store.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const { find, create, show } = batchActions({
+const { find, cancel, create, show } = batchActions({
   format: 'messages',
   newId: () => randomId('msgbatch_'),
   body: object({ 'requests!': filledList(object({ 'custom_id!': text, 'params!': freeObject })) }),
@@ -34,13 +34,7 @@ const { find, create, show } = batchActions({
 export const messagesBatchPaths: StorePaths = {
   '/v1/messages/batches': { GET: listBatches, POST: create },
   '/v1/messages/batches/{id}': { GET: show, DELETE: removeBatch },
-  '/v1/messages/batches/{id}/cancel': {
-    POST(request, batches) {
-      const batch = find(request, batches);
-      cancelBatch(batch);
-      return jsonReply(encodeBatch(batch, request));
-    },
-  },
+  '/v1/messages/batches/{id}/cancel': { POST: cancel },
   '/v1/messages/batches/{id}/results': { GET: sendResults },
 };
 

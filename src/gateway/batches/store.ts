@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts';
 import type { ResponseStore } from '../responses/store.ts';
 import { createShelf, type Shelf } from '../shelf.ts';
 import type { GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
-import { type StoredBatch, type BatchJob, type BatchOptions, startBatch } from './batch.ts';
+import { type StoredBatch, type BatchJob, type BatchOptions, cancelBatch, startBatch } from './batch.ts';
 
 /** An uploaded file, or the results of a batch as a file. */
 export interface StoredFile {
@@ -81,6 +81,11 @@ export function batchActions({ format, newId, body, read, encode, notFound }: Ve
       batches.all.add(batch);
       const reply = { ...jsonReply(encode(batch, request, batches)), model: batch.model };
       return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;
+    },
+    cancel(request: GatewayRequest, batches: Batches): GatewayReply {
+      const batch = find(request, batches);
+      cancelBatch(batch);
+      return jsonReply(encode(batch, request, batches));
     },
     show: (request: GatewayRequest, batches: Batches): GatewayReply =>
       jsonReply(encode(find(request, batches), request, batches)),

@@ -14,8 +14,7 @@ function imagesBy(usual: 'local-image' | 'local-edit'): GatewayOperation {
   return {
     serves: ({ draws }) => draws,
     modelOf: (_request, body) => textAt(body, 'model') ?? usual,
-    prepare: (body) => ({ ...body, ...typedFields(body) }),
-    check: (body, mode) => imagesBody(body, [], mode),
+    check: (body, mode) => imagesBody({ ...body, ...typedFields(body) }, [], mode),
     fallback: () => usual,
     read: readImagesRequest,
     wantsImage: () => true,
@@ -32,23 +31,21 @@ export const editsOperation = imagesBy('local-edit');
 /** OpenRouter's `/v1/images`: it draws, or changes the images that it refers to. */
 export const referencesOperation: GatewayOperation = {
   ...imagesBy('local-image'),
-  prepare({ input_references: references, ...body }) {
-    if (!Array.isArray(references)) return body;
-    return {
-      ...body,
-      images: references.map((each) => ({ image_url: textAt(objectAt(each, 'image_url'), 'url') ?? '' })),
-    };
+  check({ input_references: references, ...body }, mode) {
+    const images = listAt({ references: references ?? null }, 'references').map((each) => ({
+      image_url: textAt(objectAt(each, 'image_url'), 'url') ?? '',
+    }));
+    return imagesBody({ ...body, ...(images.length > 0 && { images }) }, [], mode);
   },
   fallback: (_requested, checked) => (checked['images'] === undefined ? 'local-image' : 'local-edit'),
 };
 
 /** Fields of a form are strings, and a single image becomes a list of one. */
-function typedFields({ image, ...body }: JsonObject): JsonObject {
-  const numbers = ['n', 'output_compression', 'partial_images'].filter((name) => /^\d+$/.test(String(body[name])));
+function typedFields({ image, n, stream }: JsonObject): JsonObject {
   return {
     ...(image !== undefined && { image: [image].flat() }),
-    ...Object.fromEntries(numbers.map((name) => [name, Number(body[name])])),
-    ...(body['stream'] !== undefined && { stream: String(body['stream']) === 'true' }),
+    ...(/^\d+$/.test(String(n)) && { n: Number(n) }),
+    ...(stream !== undefined && { stream: String(stream) === 'true' }),
   };
 }
 

@@ -187,11 +187,6 @@ function event(type: string, data: JsonObject): StreamEvent {
   return { data: { type, sequence_number: null, ...data }, step };
 }
 
-/** The deltas of a text; the text is in one field of each event. */
-function deltaEvents(type: string, pieces: readonly string[], toData: (delta: string) => JsonObject): StreamEvent[] {
-  return pieces.map((delta) => event(type, toData(delta)));
-}
-
 function emptyItem(item: JsonObject): JsonObject {
   const { encrypted_content: encrypted, ...begun } = item;
   switch (item['type']) {
@@ -227,27 +222,24 @@ function itemEvents(item: JsonObject, place: ItemPlace, request: Pick<ModelReque
       return listAt(item, 'summary')
         .filter(isObject)
         .flatMap((part, index) => summaryEvents(part, index, place));
-    case 'function_call': {
-      const json = textAt(item, 'arguments') ?? '';
-      const type = 'response.function_call_arguments';
-      return [
-        ...deltaEvents(`${type}.delta`, splitJson(json), (delta) => ({ delta, ...place })),
-        event(`${type}.done`, { name: item['name'] ?? '', arguments: json, ...place }),
-      ];
-    }
-    case 'custom_tool_call': {
-      const input = textAt(item, 'input') ?? '';
-      const type = 'response.custom_tool_call_input';
-      return [
-        ...deltaEvents(`${type}.delta`, splitForStream(input), (delta) => ({ delta, ...place })),
-        event(`${type}.done`, { input, ...place }),
-      ];
-    }
+    case 'function_call':
+      return inputEvents('response.function_call_arguments', 'arguments', item, place);
+    case 'custom_tool_call':
+      return inputEvents('response.custom_tool_call_input', 'input', item, place);
     default:
       return ['in_progress', 'generating', 'completed'].map((step) =>
         event(`response.${String(item['type'])}.${step}`, { ...place }),
       );
   }
+}
+
+function inputEvents(type: string, field: 'arguments' | 'input', item: JsonObject, place: ItemPlace): StreamEvent[] {
+  const { name = '' } = item;
+  const input = textAt(item, field) ?? '';
+  return [
+    ...splitJson(input).map((delta) => event(`${type}.delta`, { delta, ...place })),
+    event(`${type}.done`, { ...(field === 'arguments' && { name }), [field]: input, ...place }),
+  ];
 }
 
 function contentPartEvents(
@@ -262,7 +254,7 @@ function contentPartEvents(
   const rest: JsonObject = field === 'text' ? { logprobs: [], ...place } : place;
   return [
     event('response.content_part.added', { content_index, part: { ...part, [field]: '' }, ...place }),
-    ...deltaEvents(`${type}.delta`, splitForStream(text, request), (delta) => ({ content_index, delta, ...rest })),
+    ...splitForStream(text, request).map((delta) => event(`${type}.delta`, { content_index, delta, ...rest })),
     event(`${type}.done`, { content_index, [field]: text, ...rest }),
     event('response.content_part.done', { content_index, part, ...place }),
   ];
@@ -273,7 +265,7 @@ function summaryEvents(part: JsonObject, summary_index: number, place: ItemPlace
   const type = 'response.reasoning_summary';
   return [
     event(`${type}_part.added`, { summary_index, part: { ...part, text: '' }, ...place }),
-    ...deltaEvents(`${type}_text.delta`, splitForStream(text), (delta) => ({ summary_index, delta, ...place })),
+    ...splitForStream(text).map((delta) => event(`${type}_text.delta`, { summary_index, delta, ...place })),
     event(`${type}_text.done`, { summary_index, text, ...place }),
     event(`${type}_part.done`, { summary_index, part, ...place }),
   ];

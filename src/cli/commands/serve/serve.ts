@@ -9,7 +9,6 @@ import {
   untilAborted,
   usageError,
   useNames,
-  vendorHeaderNames,
 } from '../../../library/index.ts';
 import {
   createApp,
@@ -24,6 +23,8 @@ import {
   unpaid,
   vendorEnvironment,
 } from '../../../gateway/index.ts';
+import { parseHeaderNames } from '../../settings/headers.ts';
+import { fromFlag } from '../../settings/sources.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { Action, Context, CommandEnd } from '../../context.ts';
@@ -60,7 +61,8 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
   const service = findServedService(flags);
-  const served = parseServedNames(flags.headerNames);
+  const named = fromFlag('--header-names', flags.headerNames);
+  const served: ServedHeaderNames = named ? parseHeaderNames(named.value, named.origin) : {};
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
   const host = flags.host ?? '127.0.0.1';
@@ -162,19 +164,6 @@ async function readServedKey(path: string, context: Context): Promise<string> {
     `--api-key-file '${path}': a key is one word of at least 8 plain characters`,
     'make one: openssl rand -hex 24',
   );
-}
-
-function parseServedNames(text: string | undefined): ServedHeaderNames {
-  if (text === undefined) return {};
-  if (text.trim() === 'vendors') return vendorHeaderNames;
-  const [apiKey, version, more] = text.split(',').map((name) => name.trim().toLowerCase());
-  if (more !== undefined || [apiKey, version].some((name) => name !== undefined && !/^[a-z0-9-]*$/.test(name))) {
-    throw usageError(
-      `--header-names takes two header names, not '${text}'`,
-      'for example: --header-names x-goog-api-key,anthropic-version',
-    );
-  }
-  return { apiKey: apiKey || undefined, version: version || undefined };
 }
 
 /** Prints the URL and the lines to paste; with `--json` one document for scripts. */

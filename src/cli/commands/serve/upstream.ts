@@ -206,12 +206,12 @@ function upstreamHandler(
     headerNames.version,
     ...Object.keys(options.headers ?? {}),
   ];
-  const versionNames = [served.version, ownVersion, placeholders.version, vendorHeaderNames.version].filter(
-    (name) => name !== undefined,
+  const versionNames = [served.version, ownVersion, placeholders.version, vendorHeaderNames.version].flatMap(
+    (name) => name?.toLowerCase() ?? [],
   );
   return createUpstreamHandler({
     fetch: client.fetch,
-    localHeaders: names.filter((name) => name !== undefined),
+    localHeaders: names.flatMap((name) => name?.toLowerCase() ?? []),
     timeoutMs: settings.text.timeoutMs,
     pay: pays?.pay,
     address(request) {

@@ -78,8 +78,6 @@ export function contentReply(
 const signingModels = /^gemini-(?:[3-9]|\d\d|.*-latest$)/;
 
 const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
-const harms = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'];
-const harmless = harms.map((harm) => ({ category: `HARM_CATEGORY_${harm}`, probability: 'NEGLIGIBLE' }));
 
 function encodeUsage({ input, thinking, answer }: ModelAnswer['tokens'], drawn: boolean): JsonObject {
   return {
@@ -115,7 +113,7 @@ function encodeCandidate(candidate: Candidate, index: number, signature: string 
     ...candidate.parts.map(encodePart),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };
-  return { content, finishReason, index, safetyRatings: [...harmless] };
+  return { content, finishReason, index };
 }
 
 function encodePart(part: AnswerPart): JsonObject {
@@ -155,18 +153,17 @@ function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<Strea
   if (list.length === 0) return yield { data: reply, step: 'end' };
   let waits = false;
   for (const [index, candidate] of list.entries()) {
-    const { content, finishReason, safetyRatings, ...place } = candidate;
+    const { content, index: place = 0, ...ending } = candidate;
     const parts = splitParts(listAt(content, 'parts').filter(isObject), request);
     const last = parts.pop();
     for (const part of parts) {
-      yield { data: { candidates: [{ ...toPiece(part), ...place }], ...rest }, step: 'delta', waits };
+      yield { data: { candidates: [{ ...toPiece(part), index: place }], ...rest }, step: 'delta', waits };
       waits = true;
     }
     const piece = {
       ...(last ? toPiece(last) : content !== undefined && { content }),
-      ...(finishReason !== undefined && { finishReason }),
-      ...(safetyRatings !== undefined && { safetyRatings }),
-      ...place,
+      ...ending,
+      index: place,
     };
     const isLast = index === list.length - 1;
     const data = { candidates: [piece], ...(isLast && usageMetadata !== undefined && { usageMetadata }), ...rest };

@@ -72,16 +72,7 @@ export function gatherItems(
     const id = textAt(item, 'id') ?? '';
     const found = findItem(id, store);
     if (found) return found;
-    throw itemNotFound(id, checked);
+    throw new Problem(404, `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
   });
   return [...(previous?.items ?? []), ...listAt(previous?.response, 'output'), ...named];
-}
-
-/** The 404 reply for a missing item. */
-function itemNotFound(id: string, { store }: JsonObject): Problem {
-  const rule =
-    'Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.';
-  return new Problem(404, `Item with id '${id.slice(0, 100)}' not found.${store === false ? ` ${rule}` : ''}`, {
-    param: 'input',
-  });
 }

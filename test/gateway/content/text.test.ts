@@ -18,7 +18,6 @@ describe('the reply of local-text', () => {
           content: { parts: [{ text: expect.stringContaining('“say hello”') }], role: 'model' },
           finishReason: 'STOP',
           index: 0,
-          safetyRatings: expect.arrayContaining([{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' }]),
         },
       ],
       usageMetadata: {

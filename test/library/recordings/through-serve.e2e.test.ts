@@ -158,14 +158,14 @@ test('keeps the prefix of the base URL, the forms of the profile and the version
     },
   });
   expect(url).not.toContain(String(port));
-  const served = await startServe(['--upstream', 'work'], { cwd, config });
+  const served = await startServe(['--upstream', 'work', '--header-names', 'Own-Key,'], { cwd, config });
   const send = (path: string, headers: Record<string, string>) =>
     fetch(served.url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: '{}',
     });
-  await send(content('m'), { 'x-goog-api-key': served.key });
+  await send(content('m'), { 'own-key': served.key });
   await send(content('m'), { authorization: `Bearer ${served.key}` });
   await send('/v1/messages', { 'x-api-key': served.key, 'anthropic-version': '2026-10-21' });
   upstream.close();
@@ -175,6 +175,7 @@ test('keeps the prefix of the base URL, the forms of the profile and the version
     url: `/prefix${content('m')}`,
     headers: { 'x-goog-api-key': upstreamKey, 'x-team': 'docs' },
   });
+  expect(text?.headers).not.toHaveProperty('own-key');
   expect(image?.headers).toMatchObject({ authorization: `Bearer ${upstreamKey}` });
   expect(image?.headers).not.toHaveProperty('x-goog-api-key');
   expect(messages).toMatchObject({

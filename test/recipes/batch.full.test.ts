@@ -140,6 +140,6 @@ describe('the matrix of GitHub Actions', () => {
     const joined = await shell(`set -eo pipefail\n${step('Report on the shards')}`, at);
     expect(joined.code).toBe(0);
     expect(idsIn(at.cwd, 'results.csv')).toEqual(allIds(20));
-    expect(readFileSync(join(at.cwd, 'out-1/index.html'), 'utf8')).toContain('job-7');
+    expect(readFileSync(join(at.cwd, 'gallery.html'), 'utf8')).toContain('job-7');
   });
 });

@@ -150,14 +150,9 @@ export async function recallCommand(
   const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !gone.has(name)));
   const { left, root } = await recallFlags({ ...known, outdir, command, typed: flags }, rows, context);
   await requireTable(left, outdir, context);
-  const recalled = toTyped({ ...left, ...typed });
-  return { ...recalled, ...(words.length > 0 && { words }), root };
-}
-
-/** A command whose words have names, as flags have. */
-function toTyped({ jobs, prompt, ...flags }: Partial<Record<string, unknown>>): TypedCommand {
-  const word = [jobs, prompt].find((one) => typeof one === 'string');
-  return { words: word === undefined ? [] : [word], flags };
+  const { jobs, prompt, ...recalled } = { ...left, ...typed };
+  const word = jobs ?? prompt;
+  return { words: words.length > 0 || word === undefined ? words : [String(word)], flags: recalled, root };
 }
 
 /** Recalls the flags that lead to the service of the jobs of a folder, in the same way as `recallCommand`. */

@@ -1,6 +1,6 @@
 import type { BatchState } from '../folder/state.ts';
 import type { BatchPolicy } from '../types.ts';
-import { decideSlot } from './decide.ts';
+import { isRetried } from './decide.ts';
 import type { RowTable } from './table.ts';
 
 /**
@@ -50,8 +50,8 @@ export function openWaiting(
   const waiting = new Set<number>();
   const stateOf = (place: number) => slots.stateOf(table.slots[place] as number);
   const isLeft = (place: number): boolean => {
-    const asked = { isAtService: atService.has(table.slots[place] as number), isNamed: true, policy };
-    return ['failed', 'sent'].includes(stateOf(place)) && decideSlot(stateOf(place), asked) === 'leave';
+    const slot = table.slots[place] as number;
+    return ['failed', 'sent'].includes(stateOf(place)) && !atService.has(slot) && !isRetried(slot, policy, { slots });
   };
   const has = (place: number): boolean =>
     (table.links.get(place)?.parents ?? []).some((used) => waiting.has(used.place) || isLeft(used.place));

@@ -39,12 +39,12 @@ describe("the batch clients of the vendors' SDKs run unchanged", { timeout: 120_
     const problem = { code: 'invalid_json_line', line: 2, param: null };
     expect(await run('openai-batches.js')).toEqual({
       file: ['batch', 'jobs.jsonl', 288],
-      created: ['validating', { run: 'r1' }],
+      created: ['in_progress', { run: 'r1' }],
       ended: ['completed', { total: 2, completed: 1, failed: 1 }],
       output: [['a', 200, answered('first'), null]],
       errors: [['b', 400, null, null]],
       cancelled: ['cancelling', 'cancelled', [['c', null, null, 'batch_cancelled']]],
-      failed: [{ ...problem, message: 'This line is not parseable as valid JSON.' }],
+      failed: [{ ...problem, message: 'The line is no JSON object with a custom_id.' }],
       listed: [2, 1, 0],
       deleted: true,
       missing: 404,
@@ -53,7 +53,7 @@ describe("the batch clients of the vendors' SDKs run unchanged", { timeout: 120_
 
   test('@google/genai creates inline and by file, polls, downloads, lists, cancels and deletes', async () => {
     expect(await run('genai-batches.js')).toEqual({
-      created: ['JOB_STATE_PENDING', 'inline'],
+      created: ['JOB_STATE_RUNNING', 'inline'],
       ended: 'JOB_STATE_SUCCEEDED',
       inlined: [
         ['first', answered('first')],

@@ -136,7 +136,10 @@ function findFaultyLine(lines: readonly (JsonObject | undefined)[]): Problem | u
       const message = isRepeated
         ? `The custom_id '${id}' is used more than once.`
         : 'The line is no JSON object with a custom_id.';
-      return new Problem(400, message, { errorCode: 'invalid_line', param: String(index + 1) });
+      return new Problem(400, message, {
+        errorCode: isRepeated ? 'duplicate_custom_id' : 'invalid_json_line',
+        param: String(index + 1),
+      });
     }
     ids.add(id);
   }

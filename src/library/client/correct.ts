@@ -2,7 +2,7 @@ import { withoutThinkingFields } from '../formats/completions/earlier-thinking.t
 import type { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
-import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
+import { findPastedEnd } from '../formats/base-path.ts';
 import { isOpenAiFormat } from '../formats/openai-format.ts';
 import { withPlainerSchema } from '../formats/schema-form.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
@@ -87,7 +87,7 @@ const corrections: Readonly<Record<string, Correction>> = {
     },
     apply(request, behindBase) {
       const { behindBase: before, ...rest } = request;
-      if (!hasVersionInBase(request.format) || (before ?? '') === behindBase) return request;
+      if (!isOpenAiFormat(request.format) || (before ?? '') === behindBase) return request;
       return (behindBase === '' ? rest : { ...request, behindBase }) as typeof request;
     },
     tell(lesson, { baseUrl: { origin, pathname } }) {

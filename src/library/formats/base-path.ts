@@ -1,26 +1,21 @@
 import { usageError } from '../errors.ts';
+import { isOpenAiFormat } from './openai-format.ts';
 import type { FormatName } from './types.ts';
 
-/** Operations that people paste behind a base URL. Content and messages have them behind the version, which is cut with them. */
-const pasted: Readonly<Record<FormatName, RegExp>> = (() => {
-  const own = /\/v1(?:alpha|beta)?\/(?:models(?:\/[^/]+)?|messages(?:\/(?:count_tokens|batches))?)$/;
-  const shared =
-    /\/(?:(?:chat\/)?completions|responses|images\/(?:generations|edits)|embeddings|messages|models(?:\/[^/]+)?)$/;
-  return { content: own, messages: own, completions: shared, responses: shared };
-})();
+/** Operations that people paste behind a base URL, in OpenAI's formats. */
+const pastedOperation =
+  /\/(?:(?:chat\/)?completions|responses|images\/(?:generations|edits)|embeddings|messages|models(?:\/[^/]+)?)$/;
+
+/** The others have them behind the version, which is cut with them, or alone. */
+const pastedVersion =
+  /\/v1(?:alpha|beta)?\/(?:models(?:\/[^/]+)?|messages(?:\/(?:count_tokens|batches))?)$|\/v1(?:beta)?$/;
 
 /** The version at the end of a path: `/v1`, `/v4`, and `/v1beta/openai`. */
 const version = /\/v\d+[a-z\d]*(?:\/openai)?$/;
 
-/** Whether a base URL has the version in a format, and not the path of each operation. */
-export function hasVersionInBase(format: FormatName): boolean {
-  return format === 'completions' || format === 'responses';
-}
-
-/** The wrong end of a base URL, which is cut: the paths of the operations have it already. */
+/** The wrong end of a base URL, which is cut: the paths of the operations have it already. OpenAI's formats have the version in it. */
 export function findPastedEnd(basePath: string, format: FormatName): string | undefined {
-  const operation = pasted[format].exec(basePath)?.[0];
-  return operation ?? (hasVersionInBase(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
+  return (isOpenAiFormat(format) ? pastedOperation : pastedVersion).exec(basePath)?.[0];
 }
 
 /** Says in words which end of a URL is cut; undefined if nothing is cut. */
@@ -33,7 +28,7 @@ const openaiOperation = /\/(?:chat\/completions|v\d+\/(?:completions|responses|i
 
 /** Throws GatewayError usage for a base URL that ends with an operation of OpenAI's, in a format that has no such operation. */
 export function refuseOtherOperation({ pathname }: URL, format: FormatName): void {
-  const [end] = (!hasVersionInBase(format) && openaiOperation.exec(pathname.replace(/\/$/, ''))) || [];
+  const [end] = (!isOpenAiFormat(format) && openaiOperation.exec(pathname.replace(/\/$/, ''))) || [];
   if (end === undefined) return;
   const other = end.endsWith('/responses') ? 'responses' : 'completions';
   throw usageError(
@@ -67,7 +62,7 @@ export interface Placed {
  */
 export function placeOperation(base: BasePath, path: string, format: FormatName): Placed {
   const cut = base.path.slice(0, base.path.length - (findPastedEnd(base.path, format)?.length ?? 0));
-  if (!hasVersionInBase(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
+  if (!isOpenAiFormat(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
   const { own, behind = '' } = base;
   const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);
   // A base URL with a whole operation of this kind has no version.

@@ -141,15 +141,12 @@ const words: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'there is no route to the host',
   EACCES: 'this machine does not allow the connection',
   EMFILE: 'too many files are open',
-  ENOBUFS: 'there is not enough memory',
-  ENOMEM: 'there is not enough memory',
   ENETDOWN: 'the network is down',
   ENETUNREACH: 'there is no route to the network',
   ENOTFOUND: 'there is no host with that name',
   EPERM: 'this machine does not allow the connection',
   EPIPE: 'the connection was closed',
   EPROTO: 'the TLS handshake failed',
-  ERR_MEMORY_ALLOCATION_FAILED: 'there is not enough memory',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not answer in TLS',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
   ETIMEDOUT: 'the connection timed out',
@@ -157,10 +154,6 @@ const words: Readonly<Record<string, string>> = {
   INVALID_CA: 'its certificate comes from an authority that may not sign certificates',
   INVALID_PURPOSE: 'its certificate is not for servers',
   PATH_LENGTH_EXCEEDED: 'its certificate chain is too long',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that this machine does not know',
-  UNABLE_TO_GET_ISSUER_CERT: 'its certificate comes from an authority that this machine does not know',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that this machine does not know',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that this machine does not know',
   UND_ERR_CLOSED: 'the client was closed',
   UND_ERR_DESTROYED: 'the client was closed',
   UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
@@ -184,6 +177,8 @@ function describeOneCause(error: unknown, host: string): string {
 
 function describeErrorKind(error: unknown, code: string): string | undefined {
   if (isOutOfMemory(error, code)) return 'there is not enough memory';
+  if (/^(?:SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF))/.test(code))
+    return 'its certificate comes from an authority that this machine does not know';
   if (isTrustCode(code) && !/^(?:ERR_|EPROTO)/.test(code)) return 'its certificate is not trusted';
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'the TLS handshake failed';
   if (code === 'HPE_INVALID_EOF_STATE') return 'the connection was closed';

@@ -16,9 +16,8 @@ export function openInputFetcher(
   { clientCert: _cert, clientKey: _key, ...options }: ConnectionOptions,
   { linked = false } = {},
 ): InputFetcher {
-  const guard = linked
-    ? { check: (host: string) => checkPublic(host, 'link'), lookup: createPublicLookup('link') }
-    : { check: checkPublic, lookup: lookupPublic };
+  const via = linked ? 'link' : 'redirect';
+  const guard = { check: (host: string) => checkPublic(host, via), lookup: createPublicLookup(via) };
   const redirected = openHttpConnection({ ...options, guard });
   const direct = linked ? redirected : openHttpConnection(options);
   return {
@@ -134,7 +133,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** An error for a local name and for an address, without brackets, that is not on the internet. */
-export function checkPublic(host: string, via: Via = 'redirect'): GatewayError | undefined {
+export function checkPublic(host: string, via: Via): GatewayError | undefined {
   const isPrivate = isIP(host) === 0 ? localName.test(host) : !isPublicAddress(host);
   return isPrivate ? privateAddress(host, via) : undefined;
 }
@@ -147,7 +146,7 @@ function privateAddress(host: string, via: Via): GatewayError {
 }
 
 /** The look-up of the socket itself: a second look-up could give another address. */
-function createPublicLookup(via: Via): LookupFunction {
+export function createPublicLookup(via: Via): LookupFunction {
   return (host, options, callback) => {
     lookUp(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, [], 0);
@@ -158,5 +157,3 @@ function createPublicLookup(via: Via): LookupFunction {
     });
   };
 }
-
-export const lookupPublic = createPublicLookup('redirect');

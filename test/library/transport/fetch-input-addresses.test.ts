@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkPublic, isPublicAddress, lookupPublic } from '../../../src/library/transport/fetch-input.ts';
+import { checkPublic, createPublicLookup, isPublicAddress } from '../../../src/library/transport/fetch-input.ts';
 
 test.each([
   '0.0.0.0',
@@ -70,18 +70,20 @@ test.each([
   ['local.example.org', false],
   ['8.8.8.8', false],
 ])('the host %s is private without a look-up: %s', (host, expected) =>
-  expect(checkPublic(host) !== undefined).toBe(expected),
+  expect(checkPublic(host, 'redirect') !== undefined).toBe(expected),
 );
 
 test.each([
   [{ all: true }, [{ address: '8.8.8.8', family: 4 }], undefined],
   [{ all: false }, '8.8.8.8', 4],
 ])('looks up a public address with %j', async (options, address, family) => {
-  const answer = await new Promise((resolve) => lookupPublic('8.8.8.8', options, (...args) => resolve(args)));
+  const answer = await new Promise((resolve) =>
+    createPublicLookup('redirect')('8.8.8.8', options, (...args) => resolve(args)),
+  );
   expect(answer).toEqual(family === undefined ? [null, address] : [null, address, family]);
 });
 
 test.each([{ all: true }, { all: false }])('refuses a name that resolves to this machine, with %j', async (options) => {
-  const error = await new Promise((resolve) => lookupPublic('localhost', options, resolve));
+  const error = await new Promise((resolve) => createPublicLookup('redirect')('localhost', options, resolve));
   expect(error).toMatchObject({ class: 'usage', message: 'the redirect leads to a private address: localhost' });
 });

@@ -58,41 +58,37 @@ inTmux('in tmux: shows each delta at once, escaped, and waits for the next promp
   expect(await terminal.shows('exit 0')).toContain('continue with: gateway-cli chat --session');
 });
 
-inTmux(
-  'in tmux: takes pasted lines as one prompt, tabs and all, and completes commands and paths',
-  async ({ server, open }) => {
-    server.reply(answer('one'));
-    server.reply(answer('two'));
-    const cwd = home();
-    writeFileSync(join(cwd, 'picture.gif'), 'GIF89a\x01\x00\x01\x00');
-    const terminal = await open('node $BIN chat --no-markdown', { cwd });
-    await terminal.shows('/help');
-    await terminal.paste('line one\n\tline two\nline three');
-    await terminal.shows('line three');
-    expect(server.requests).toHaveLength(0);
-    await terminal.type(' end');
-    await terminal.press('Enter');
-    await terminal.shows('one\n>');
-    await terminal.type('/im');
-    await terminal.press('Tab');
-    await terminal.shows(/> \/image/);
-    await terminal.type('pic');
-    await terminal.press('Tab');
-    await terminal.shows('/image picture.gif');
-    await terminal.press('Enter');
-    await terminal.shows('with the next prompt');
-    await terminal.type('what\\');
-    await terminal.press('Enter');
-    await terminal.shows('…');
-    await terminal.type('is it?');
-    await terminal.press('Enter');
-    await terminal.shows('two\n>');
-    expect(promptsOf(server)).toMatchObject([
-      'line one\n\tline two\nline three end',
-      [{ type: 'image' }, { type: 'text', text: 'what\nis it?' }],
-    ]);
-  },
-);
+inTmux('in tmux: takes pasted lines as one prompt, tabs and all, and completes commands', async ({ server, open }) => {
+  server.reply(answer('one'));
+  server.reply(answer('two'));
+  const cwd = home();
+  writeFileSync(join(cwd, 'picture.gif'), 'GIF89a\x01\x00\x01\x00');
+  const terminal = await open('node $BIN chat --no-markdown', { cwd });
+  await terminal.shows('/help');
+  await terminal.paste('line one\n\tline two\nline three');
+  await terminal.shows('line three');
+  expect(server.requests).toHaveLength(0);
+  await terminal.type(' end');
+  await terminal.press('Enter');
+  await terminal.shows('one\n>');
+  await terminal.type('/im');
+  await terminal.press('Tab');
+  await terminal.shows(/> \/image/);
+  await terminal.type('picture.gif');
+  await terminal.shows('/image picture.gif');
+  await terminal.press('Enter');
+  await terminal.shows('with the next prompt');
+  await terminal.type('what\\');
+  await terminal.press('Enter');
+  await terminal.shows('…');
+  await terminal.type('is it?');
+  await terminal.press('Enter');
+  await terminal.shows('two\n>');
+  expect(promptsOf(server)).toMatchObject([
+    'line one\n\tline two\nline three end',
+    [{ type: 'image' }, { type: 'text', text: 'what\nis it?' }],
+  ]);
+});
 
 inTmux('in tmux: Ctrl-C stops the answer, whose half is kept, and twice leaves', async ({ server, open }) => {
   server.reply(answer('whole'));

@@ -84,9 +84,3 @@ test('without a prompt, prompts list says where to write one', async ({ cli }) =
   expect(ran).toMatchObject({ code: 0, stdout: '' });
   expect(ran.stderr).toContain(join('prompts', 'reviewer.md'));
 });
-
-test('config set system says where an instruction is kept', async ({ cli }) => {
-  const ran = await cli(['config', 'set', 'system', 'be terse']);
-  expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain('-t <name>');
-});

@@ -268,6 +268,21 @@ function digestShared(job: Job, settings: GatewaySettings): ReadRows['shared'] {
   );
 }
 
+/** Parts the rows among shards by their keys; rows that use each other go to one shard. To be asked once their slots are known. */
+function partRows(
+  table: RowTable,
+  shard: PlanOptions['shard'],
+  { slots }: Pick<BatchState, 'slots'>,
+): Pick<AssignedRows, 'isOwn' | 'shardOf'> {
+  if (shard === undefined) return { isOwn: () => true, shardOf: () => 1 };
+  const families = table.links.size > 0 ? joinFamilies(table) : undefined;
+  const shardOf = (place: number): number => {
+    const roots = families?.rootsOf(place) ?? [place];
+    return (minOf(roots.map((root) => slots.headOf(table.slots[root] as number))) % shard.total) + 1;
+  };
+  return { isOwn: (place) => shardOf(place) === shard.index, shardOf };
+}
+
 /** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
 function assignRows(
   table: RowTable,
@@ -279,13 +294,7 @@ function assignRows(
   const goesOn = rows !== undefined && state.redo?.join() === rows.join();
   const marked: string[] = [];
   const unsure = new Set<number>();
-  const families = shard && table.links.size > 0 ? joinFamilies(table) : undefined;
-  const headOf = (place: number): number => {
-    const roots = families?.rootsOf(place) ?? [place];
-    return minOf(roots.map((root) => state.slots.headOf(table.slots[root] as number)));
-  };
-  const shardOf = (place: number): number => (shard === undefined ? 1 : (headOf(place) % shard.total) + 1);
-  const isOwn = (place: number): boolean => shard === undefined || shardOf(place) === shard.index;
+  const { isOwn, shardOf } = partRows(table, shard, state);
   const findHad = openStale(table, state);
   const waiting = openWaiting(table, { policy, state });
   // A row leaves its earlier answer by the user's word, and only for one that this run can get.

@@ -152,3 +152,11 @@ export async function throwParsed(error: unknown, argv: readonly string[]): Prom
   const { explainMistake } = await import('./mistake.ts');
   throw explainMistake(error, { argv, command: places.get(error) });
 }
+
+/** Throws GatewayError usage for a flag with a dash that a text editor made: as a prompt it would be paid for, and a key would be sent. */
+export async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
+  if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
+  const { explainOtherDash } = await import('./mistake.ts');
+  const error = explainOtherDash({ argv, command });
+  if (error) throw error;
+}

@@ -26,6 +26,8 @@ interface MistypedLine {
  * short flag: they may be a key.
  */
 export function explainMistake(error: CommanderError, typed: MistypedLine): GatewayError {
+  const dashed = explainOtherDash(typed);
+  if (dashed) return dashed;
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1]?.replace(/^one of /, '');
   switch (error.code) {
@@ -55,6 +57,20 @@ export function explainMistake(error: CommanderError, typed: MistypedLine): Gate
 /** Whether the command was not typed: it is the default of its group. */
 function isDefaultCommand({ argv, command }: MistypedLine): boolean {
   return command !== undefined && command.name() !== typedNames(findCommandWords(argv)).at(-1);
+}
+
+/** A flag of the command whose `-` became another dash in a text editor: `—stream`. A word after `--` is not a flag. */
+export function explainOtherDash({ argv, command }: MistypedLine): GatewayError | undefined {
+  const end = argv.indexOf('--');
+  const words = argv.slice(0, end < 0 ? undefined : end).filter((word) => command?.args.includes(word));
+  for (const word of words) {
+    const [, dashed = '', name = ''] = /^([\u2010-\u2015\u2212]+(\w[\w-]*))(?:=|$)/.exec(word) ?? [];
+    const flag = `${name.length === 1 ? '-' : '--'}${name}`;
+    if (flag === '--api-key') return keyInArgv();
+    if (flag === '--help' || command?.options.some(({ long, short }) => long === flag || short === flag))
+      return settingError(`'${dashed}' begins with a dash other than '-'`, { reason: 'meant', value: flag });
+  }
+  return undefined;
 }
 
 function explainFlag(word: string, suggestion: string | undefined, typed: MistypedLine): GatewayError {

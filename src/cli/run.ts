@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander';
-import { buildProgram, type CommanderHooks, isShown, shownDocument, throwParsed } from './cli.ts';
+import { buildProgram, type CommanderHooks, isShown, refuseOtherDash, shownDocument, throwParsed } from './cli.ts';
 import { findTypedCommand, getCommandName, helpAsFlag } from './command-words.ts';
 import type { Action, CommandEnd, Context, GracePeriod, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
@@ -89,6 +89,7 @@ async function parseAndAct(run: RunState): Promise<void> {
     err: (text) => void (written.err += text),
     async act(action, command) {
       run.root = rootOptions(command);
+      await refuseOtherDash(words, command);
       await runAction(action, command, run);
     },
   };

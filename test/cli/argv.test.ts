@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { version } from '../../src/library/version.ts';
 import { run } from '../helpers/run.ts';
+import { canaryKey } from '../helpers/with-server.ts';
 
 test.each([
   [['help'], 'Usage: gateway-cli <command>'],
@@ -76,7 +77,7 @@ test.each([
   ['text x -n 2', 'did you mean: --candidates\n'],
   ['text x --web-search', 'did you mean: --search\n'],
   ['image gen x --moderation low', '--set moderation=…\n'],
-  ['image gen x --response-format url', '--set response-format=…\n'],
+  ['image gen x --response-format url', '--set response_format=…\n'],
   // Commander finds --stop near.
   ['image gen x --steps 20', 'see: gateway-cli image gen --help\n'],
   ['text x --no-stream', 'see: gateway-cli text --help\n'],
@@ -84,6 +85,23 @@ test.each([
   const ran = await run(line.split(' '));
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(hint);
+});
+
+test.each([
+  [['text', 'hi', '—stream'], "'—stream' begins with a dash other than '-'", 'did you mean: --stream'],
+  [['image', 'gen', 'x', '–aspect=1:1'], "'–aspect' begins with a dash other than '-'", 'did you mean: --aspect'],
+  [['chat', 'x', '–o', 'a.txt'], "'–o' begins with a dash other than '-'", 'did you mean: -o'],
+  [['chat', '—help'], "'—help' begins with a dash other than '-'", 'did you mean: --help'],
+  [['doctor', '—live'], "'—live' begins with a dash other than '-'", 'did you mean: --live'],
+  [['batch', 'jobs.jsonl', '—quiet'], "'—quiet' begins with a dash other than '-'", 'did you mean: --quiet'],
+  [['—version'], "'—version' begins with a dash other than '-'", 'did you mean: --version'],
+  [['text', 'x', `—api-key=${canaryKey}`], '--api-key would show the key', 'GATEWAY_API_KEY'],
+])('%j is exit 2 and says which flag is meant', async (argv, message, hint) => {
+  const ran = await run(argv, { env: { GATEWAY_OFFLINE: '1' }, kind: 'terminal' });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(`gateway-cli: usage: ${message}`);
+  expect(ran.stderr).toContain(hint);
+  expect(ran.stderr).not.toContain(canaryKey);
 });
 
 test.each([

@@ -201,11 +201,12 @@ export function placeChanges(changes: readonly FieldChange[], format: FormatName
 /** Fields of OpenAI's images, which a text does not have. */
 const imageFields = [['', 'style moderation input_fidelity output_compression response_format complexity']] as const;
 
-/** The `--set` for a field of a format that was typed as a flag, such as `--presence-penalty`. */
+/** The `--set` for a field of a format that was typed as a flag, such as `--presence-penalty`. `placeChanges` finds its name in a format. */
 export function findSetFlag(flag: string): string | undefined {
-  const rows = [...Object.values(settableFields).flat(), ...imageFields];
-  const names = rows.flatMap(([, fields]) => fields.split(' ').map(normalizeFlagName));
-  return names.includes(normalizeFlagName(flag)) ? `--set ${flag.replace(/^--/, '')}=…` : undefined;
+  const isTyped = (name: string): boolean => normalizeFlagName(name) === normalizeFlagName(flag);
+  const names = Object.values(settableFields).flatMap((rows) => rows.flatMap(([, fields]) => fields.split(' ')));
+  const field = listPaths(imageFields).find(isTyped) ?? (names.some(isTyped) ? flag.replace(/^--/, '') : undefined);
+  return field && `--set ${field}=…`;
 }
 
 function normalizeFlagName(name: string): string {

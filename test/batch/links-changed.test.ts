@@ -114,3 +114,45 @@ describe('batch retry of a job whose used one was made again', () => {
     expect((await batch(['status', 'out'])).stdout).toMatch(/^3 jobs: 3 done\n/);
   });
 });
+
+describe('a job that the user has said to make again after another one', () => {
+  test.for([['--accept-changes', 'x'], ['x,z']])(
+    'is made by the next run where --limit left it: redo %j',
+    async (words, { server, folder, batch }) => {
+      folder.jobs(one, user);
+      await batch();
+      const [flag, ids = ''] = words.length > 1 ? words : ['', words[0]];
+      await batch(['redo', 'out', ids, '--limit', '1', ...(flag ? [flag] : [])]);
+      const again = await batch(['again', 'out']);
+      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done\n')]);
+      expect(server.bodies).toHaveLength(4);
+    },
+  );
+
+  test('is sent by retry where it failed', async ({ server, folder, batch }) => {
+    folder.jobs(one, user);
+    await batch();
+    server.answer = (prompt) => (prompt.startsWith('use') ? { status: 400 } : undefined);
+    expect(await batch(['redo', 'out', 'x', '--accept-changes'])).toMatchObject({ code: 13 });
+    server.answer = () => undefined;
+    expect(await batch(['retry', 'out'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+    expect(server.bodies).toHaveLength(5);
+  });
+
+  test('is refused while the other one may have been billed, and keeps its answer', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user);
+    await batch();
+    server.answer = () => ({ drop: true });
+    await batch(['redo', 'out', 'x']);
+    server.answer = () => undefined;
+    const redo = await batch(['redo', 'out', 'z']);
+    expect([redo.code, redo.stderr]).toEqual([2, expect.stringContaining('gateway-cli batch redo out x,z\n')]);
+    const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+    expect(linesOf(stdout)[1]).toMatchObject({ id: 'z', text: 'answer to use answer to one' });
+  });
+});

@@ -135,18 +135,16 @@ function cutToLimit(
  * Finds the slot by which `batch retry` names a row that asks something new: it, or what it uses, changed since. Who mends a row and
  * types `retry` means that row. To be asked once the wanted slots are marked.
  */
-export function openRetried(
-  table: RowTable,
-  { policy, state: { manifest, slots } }: Deciding,
-): (place: number) => number | undefined {
+export function openRetried(table: RowTable, { policy, state }: Deciding): (place: number) => number | undefined {
   if (policy.onlyNamed !== true || policy.retry === undefined) return () => undefined;
+  const { manifest, slots } = state;
   const before = indexRows(manifest.rows);
   const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
   return (place) => {
     if (known.has(table.slots[place] as number)) return undefined;
     const was = before.find(table.ids[place] as number);
     const had = was === undefined ? undefined : manifest.rows.slots[was];
-    return had !== undefined && isRetried(had, policy, { slots }) && !slots.has(had, 'wanted') ? had : undefined;
+    return had !== undefined && isRetried(had, policy, state) && !slots.has(had, 'wanted') ? had : undefined;
   };
 }
 

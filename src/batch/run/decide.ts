@@ -20,7 +20,12 @@ export function decideSlot(
 }
 
 /** Whether `--retry` names a slot, by the state of what it has. */
-export function isRetried(slot: number, { retry }: ResendPolicy, { slots }: Pick<Fold, 'slots'>): boolean {
+export function isRetried(
+  slot: number,
+  { retry }: ResendPolicy,
+  { slots, atService }: Pick<Fold, 'slots' | 'atService'>,
+): boolean {
+  if (atService.has(slot)) return false;
   const state = slots.stateOf(slot);
   if (state === 'failed' || state === 'sent') return retry?.includes(state === 'failed' ? state : 'unknown') === true;
   return slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
@@ -38,7 +43,7 @@ export function isMadeAgain(
   const state = slots.stateOf(slot);
   if (atService.has(slot) || state === 'pending') return false;
   if (isNamed && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
-  return state === 'incomplete' && isRetried(slot, policy, { slots });
+  return state === 'incomplete' && isRetried(slot, policy, { slots, atService });
 }
 
 /** Whether a slot that `--redo` named still lacks its new answer. */

@@ -25,11 +25,14 @@ export function openStale(
     const was = byId.get(table.ids[place] as number);
     return was !== undefined && before.own.get(was) === table.own.get(place) ? before.slots[was] : undefined;
   };
+  const known = new Set(links.size > 0 ? before.slots.subarray(0, before.size) : []);
   return function* (place) {
     const slot = table.slots[place] as number;
     const asks = table.links.get(place)?.asks;
     if (asks === undefined || isPaid(slot)) return;
     const had = findHad(place);
+    // An earlier run was allowed to pay for it, and did not come to that.
+    if (known.has(slot) || (had !== undefined && !isPaid(had))) return;
     const isUsable = (one: number): boolean => one !== slot && isPaid(one);
     if (had !== undefined && isUsable(had) && links.get(had)?.asks === asks) yield had;
     const same = byQuestion.get(asks) ?? [];
@@ -45,13 +48,14 @@ export function openStale(
  */
 export function openWaiting(
   table: RowTable,
-  { policy, state: { atService, slots } }: { policy: BatchPolicy; state: Pick<BatchState, 'atService' | 'slots'> },
+  { policy, state }: { policy: BatchPolicy; state: Pick<BatchState, 'atService' | 'slots'> },
 ): { has(place: number): boolean; see(place: number): void } {
+  const { atService, slots } = state;
   const waiting = new Set<number>();
   const stateOf = (place: number) => slots.stateOf(table.slots[place] as number);
   const isLeft = (place: number): boolean => {
     const slot = table.slots[place] as number;
-    return ['failed', 'sent'].includes(stateOf(place)) && !atService.has(slot) && !isRetried(slot, policy, { slots });
+    return ['failed', 'sent'].includes(stateOf(place)) && !atService.has(slot) && !isRetried(slot, policy, state);
   };
   const has = (place: number): boolean =>
     (table.links.get(place)?.parents ?? []).some((used) => waiting.has(used.place) || isLeft(used.place));

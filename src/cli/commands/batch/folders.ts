@@ -314,7 +314,7 @@ function createReportRow(
 ): ReportRow {
   const { id, version, name, command, prompt } = row;
   const state = getRowState(batch, slot);
-  const isNow = state !== 'done' || version === 'earlier' || !outdated.has(slot);
+  const isNow = document === undefined || version === 'earlier' || !outdated.has(slot);
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);

@@ -109,8 +109,9 @@ export function requireUsed(
   const used = new Map<number, string>();
   // The set grows while it is walked.
   for (const place of waiting)
-    for (const parent of table.links.get(place)?.parents ?? []) {
-      if (due[parent.place] === 1 || slots.answersOf(table.slots[parent.place] as number) > 0) continue;
+    for (const [at, parent] of (table.links.get(place)?.parents ?? []).entries()) {
+      const use = table.links.get(place)?.uses[at];
+      if (due[parent.place] === 1 || (use && slots.countingOf(use.slot) === use.generation)) continue;
       waiting.add(parent.place);
       if (!isNamed.has(parent.place)) used.set(parent.place, parent.id);
     }

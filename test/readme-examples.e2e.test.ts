@@ -34,7 +34,7 @@ test('the picture in the README is the one that its command draws', async () => 
   const [drawn, kept] = [join(cwd, 'dusk.png'), join(import.meta.dirname, 'fixtures/dusk.png')].map((file) =>
     decode(readFileSync(file)),
   );
-  expect(drawn?.width).toBe(672);
+  expect(drawn?.width).toBe(680);
   expect(Buffer.from(drawn?.data ?? []).equals(Buffer.from(kept?.data ?? []))).toBe(true);
 });
 

@@ -88,12 +88,12 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       ...twice,
     },
     { state: 'at the service', rows: submitted, next: next('again', { flags: '--lane batch' }) },
+    // What they use comes first, and rows to send that use them come after.
+    { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
     // Rows that wait for failed rows can be sent once these are done.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'edited', of: 'not sent yet', rows: edited },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
-    // What they use comes first.
-    { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
   ];
   return all.filter(({ state, rows }) => rows > 0 || state === 'done');
 }

@@ -42,9 +42,9 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
 function describeNext({ plan }: PlannedBatch): string {
   const { toSend, again, fresh } = plan;
   if (again === 0) return `${toSend} ${be(toSend, 'is')} sent now`;
-  const edited = listChanged(plan).length;
+  const changed = toSend - again - fresh;
   const others = [
-    ...(edited > 0 ? [`${edited} as ${edited === 1 ? 'it' : 'they'} changed`] : []),
+    ...(changed > 0 ? [`${changed} as ${changed === 1 ? 'it' : 'they'} changed`] : []),
     ...(fresh > 0 ? [`${fresh} for the first time`] : []),
   ];
   return [`${again} ${be(again, 'is')} sent again`, ...others].join(', ');

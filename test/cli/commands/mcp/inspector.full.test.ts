@@ -58,7 +58,7 @@ describe.skipIf(!isFull)('the inspector', { timeout: 60_000 }, () => {
     ['generate_image', ['prompt=a cat', 'aspect=16:9', 'output=cat.png'], { width: 1360, height: 768 }],
     // It sends a value that looks like a number as one.
     ['generate_image', ['prompt=a cat', 'size=512', 'output=small.png'], { width: 512, height: 512 }],
-    ['edit_image', ['prompt=gray', 'images=["dusk.png"]', 'output=gray.png'], { width: 672, height: 384 }],
+    ['edit_image', ['prompt=gray', 'images=["dusk.png"]', 'output=gray.png'], { width: 680, height: 384 }],
   ])('%s %j writes a picture and links to it', async (name, values, facts) => {
     const { content, structuredContent } = await call(name, ...values);
     const path = join(root, values.at(-1)?.replace('output=', '') ?? '');

@@ -49,10 +49,10 @@ test('generate_image writes the picture below the root, and names it without its
   const result = await mcp.call('generate_image', { prompt: '--a {{cat}}', output: 'cat.png', aspect: '16:9' });
   const path = join(mcp.root, 'cat.png');
   expect(result.structuredContent).toMatchObject({
-    images: [{ path, mimeType: 'image/png', width: 672, height: 384 }],
+    images: [{ path, mimeType: 'image/png', width: 680, height: 384 }],
   });
   const [text, link] = result.content;
-  expect(text?.text).toBe(`${path} (image/png, 672×384)`);
+  expect(text?.text).toBe(`${path} (image/png, 680×384)`);
   expect(link).toMatchObject({ type: 'resource_link', mimeType: 'image/png' });
   expect(readFileSync(fileURLToPath(link?.uri ?? '')).equals(readFileSync(dusk))).toBe(true);
   expect(JSON.stringify(result)).not.toContain(data.slice(0, 40));

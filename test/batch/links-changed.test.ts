@@ -28,12 +28,13 @@ describe('a job that uses another one, where the rows are edited', () => {
     expect(server.counts.get('use answer to two')).toBe(1);
   });
 
-  test('asks where its name is a number that means another row now', async ({ server, folder, batch }) => {
+  test('is outdated where its name is a number that means another row now', async ({ server, folder, batch }) => {
     folder.jobs({ prompt: 'alpha' }, { prompt: 'use {{@1.text}}' });
     await batch();
     folder.jobs({ prompt: 'omega' }, { prompt: 'alpha' }, { prompt: 'use {{@1.text}}' });
-    expect(await batch(['again', 'out'])).toMatchObject({ code: 14 });
-    expect(server.bodies).toHaveLength(2);
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('3 done (1 outdated)\n')]);
+    expect(server.bodies).toHaveLength(3);
   });
 
   test('has its earlier answer again where it was taken out and put back, also if the other one was made again', async ({
@@ -60,6 +61,21 @@ describe('a job that uses another one, where the rows are edited', () => {
     folder.jobs(one, { ...user, prompt: 'take {{@x.text}}' });
     expect((await batch(['retry', 'out'])).stderr).toContain('1 job was edited and left: z');
     folder.jobs(one, user);
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done (1 outdated)\n')]);
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test('stays the same job where it alone has another name, and the other one was edited', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user);
+    await batch();
+    folder.jobs({ ...one, prompt: 'ONE' }, user);
+    await batch(['redo', 'out', 'x']);
+    folder.jobs({ ...one, prompt: 'ONE' }, { ...user, id: 'Z' });
     const again = await batch(['again', 'out']);
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done (1 outdated)\n')]);
     expect(server.bodies).toHaveLength(3);

@@ -149,7 +149,7 @@ describe('a job that uses one without an answer to what that asks now', () => {
     const sent = server.bodies.length;
     const { code, stderr } = await batch(['redo', 'out', 'chapter']);
     const next = 'gateway-cli batch redo out outline,chapter';
-    const error = 'gateway-cli: usage: chapter uses outline, of which no answer comes';
+    const error = 'gateway-cli: usage: chapter uses outline, whose answer does not come in this run';
     expect([code, stderr]).toEqual([2, `${error}\n  name these as well: ${next}\n`]);
     expect(server.bodies).toHaveLength(sent);
     expect((await batch(next.split(' ').slice(2))).code).toBe(0);

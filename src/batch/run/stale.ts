@@ -13,7 +13,12 @@ export function openStale(
   { links, manifest: { rows: before }, slots }: Pick<BatchState, 'links' | 'manifest' | 'slots'>,
 ): (place: number) => Generator<number, void> {
   const byId = new Map<number, number>();
-  for (const place of before.own.keys()) byId.set(before.ids[place] as number, place);
+  // A row that was renamed has another id.
+  const byOwn = new Map<string, number>();
+  for (const [place, own] of before.own) {
+    byId.set(before.ids[place] as number, place);
+    byOwn.set(own, place);
+  }
   const byQuestion = new Map<string, number[]>();
   for (const [slot, { asks }] of links) {
     const known = byQuestion.get(asks);
@@ -22,8 +27,10 @@ export function openStale(
   }
   const isPaid = (slot: number): boolean => slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
   const findHad = (place: number): number | undefined => {
-    const was = byId.get(table.ids[place] as number);
-    return was !== undefined && before.own.get(was) === table.own.get(place) ? before.slots[was] : undefined;
+    const own = table.own.get(place) as string;
+    const sameId = byId.get(table.ids[place] as number) ?? -1;
+    const was = before.own.get(sameId) === own ? sameId : byOwn.get(own);
+    return was === undefined ? undefined : before.slots[was];
   };
   const known = new Set(links.size > 0 ? before.slots.subarray(0, before.size) : []);
   return function* (place) {

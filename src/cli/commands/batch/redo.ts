@@ -119,7 +119,7 @@ export function requireUsed(
   const ids = named.filter(({ place }) => waiting.has(place)).map(({ id }) => id);
   const all = [...used.values(), ...named.map(({ id }) => id)];
   throw usageError(
-    `${nameSome(ids)} ${ids.length === 1 ? 'uses' : 'use'} ${nameSome([...used.values()])}, of which no answer comes`,
+    `${nameSome(ids)} ${ids.length === 1 ? 'uses' : 'use'} ${nameSome([...used.values()])}, whose answer does not come in this run`,
     `name these as well: ${host.nextCommand('redo', { operand: joinIds(all).word })}`,
   );
 }

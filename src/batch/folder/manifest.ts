@@ -31,8 +31,6 @@ export interface ManifestHeader {
   vary?: Vary | undefined;
   shard?: Shard | undefined;
   command?: KeptCommand | undefined;
-  /** Some rows use the answers of others. */
-  linked?: true | undefined;
 }
 
 /** A row of the table, as jobs.jsonl has it. */

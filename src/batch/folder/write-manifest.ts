@@ -47,7 +47,6 @@ function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
     vary: policy.vary,
     shard,
     command: policy.command,
-    linked: plan.table.links.size > 0 || undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 import { decideSlot, isRetried } from './decide.ts';
 import { maxNamed } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
+import { listMissing } from './links.ts';
 import { indexRows, type RowTable } from './table.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { BatchPolicy } from '../types.ts';
@@ -117,7 +118,7 @@ function cutToLimit(
   let room = limit ?? Number.POSITIVE_INFINITY;
   const takeOrHold = (place: number): void => {
     if (room === 0) return;
-    if (!areComing(place, { table, due }, state)) {
+    if (listMissing(place, { table, due }, state).length > 0) {
       held.add(place);
       return;
     }
@@ -146,17 +147,4 @@ export function openRetried(table: RowTable, { policy, state }: Deciding): (plac
     const had = was === undefined ? undefined : manifest.rows.slots[was];
     return had !== undefined && isRetried(had, policy, state) && !slots.has(had, 'wanted') ? had : undefined;
   };
-}
-
-/** Whether all answers that a row uses are there, or come in this run. */
-function areComing(
-  place: number,
-  { table, due }: { table: RowTable; due: Uint8Array },
-  { slots, atService }: BatchState,
-): boolean {
-  const { uses = [], parents = [] } = table.links.get(place) ?? {};
-  return uses.every(({ slot, generation }, at) => {
-    if (due[parents[at]?.place as number] === 1 || atService.has(slot)) return true;
-    return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
-  });
 }

@@ -3,7 +3,7 @@ import { findWaiting } from '../counts.ts';
 import type { BatchState } from '../folder/state.ts';
 import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';
-import { hashRowId, linkRows, type RowTable } from './table.ts';
+import { type AnswerUse, hashRowId, isThere, linkRows, type RowTable } from './table.ts';
 
 /** A row that uses others, before the others are known. */
 export interface NamingRow {
@@ -127,10 +127,20 @@ type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchSt
  */
 export function isReady(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
   const { uses = [] } = plan.table.links.get(place) ?? {};
-  return uses.every(
-    ({ slot, generation }) =>
-      ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation,
-  );
+  return uses.every((use) => isThere(use, slots));
+}
+
+/** The rows that a row uses, and whose answers are neither there nor come in this run. */
+export function listMissing(
+  place: number,
+  { table, due }: Pick<BatchPlan, 'table' | 'due'>,
+  { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
+): JobParent[] {
+  const { uses = [], parents = [] } = table.links.get(place) ?? {};
+  return parents.filter((parent, at) => {
+    const use = uses[at] as AnswerUse;
+    return due[parent.place] !== 1 && !atService.has(use.slot) && !isThere(use, slots);
+  });
 }
 
 /** The rows that this run could not send, as others were to come first; and those that no run can send before the user says so. */

@@ -221,6 +221,11 @@ export function indexRows(table: RowTable): RowIndex {
   };
 }
 
+/** Whether an answer that a row uses is there, and counts. */
+export function isThere({ slot, generation }: AnswerUse, slots: Slots): boolean {
+  return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
+}
+
 /** The names of answers that a row uses: `<slot>@<generation>`, separated by blanks. */
 export function nameUses(uses: readonly AnswerUse[], slots: Slots): string {
   return uses.map(({ slot, generation }) => `${slots.nameOf(slot)}@${generation}`).join(' ');

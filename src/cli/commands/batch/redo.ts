@@ -1,4 +1,4 @@
-import { isMoved, type Job, nameSome, type RowTable } from '../../../batch/index.ts';
+import { isMoved, type Job, listMissing, nameSome, type RowTable } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
@@ -101,17 +101,14 @@ export async function noteOtherShards(
 /** Throws GatewayError usage for a named row that would wait: it uses one that has no answer, and is neither named nor sent. */
 export function requireUsed(
   named: readonly FoundRow[],
-  { host, plan, state: { slots } }: Pick<RunningBatch, 'host' | 'plan' | 'state'>,
+  { host, plan, state }: Pick<RunningBatch, 'host' | 'plan' | 'state'>,
 ): void {
-  const { due, held, table } = plan;
   const isNamed = new Set(named.map(({ place }) => place));
-  const waiting = new Set(held.filter((place) => isNamed.has(place)));
+  const waiting = new Set(plan.held.filter((place) => isNamed.has(place)));
   const used = new Map<number, string>();
   // The set grows while it is walked.
   for (const place of waiting)
-    for (const [at, parent] of (table.links.get(place)?.parents ?? []).entries()) {
-      const use = table.links.get(place)?.uses[at];
-      if (due[parent.place] === 1 || (use && slots.countingOf(use.slot) === use.generation)) continue;
+    for (const parent of listMissing(place, plan, state)) {
       waiting.add(parent.place);
       if (!isNamed.has(parent.place)) used.set(parent.place, parent.id);
     }

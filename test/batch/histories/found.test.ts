@@ -172,3 +172,11 @@ test('an edited row that the service still has is not what batch retry unknown n
   ]);
   await expect(played).resolves.toBeUndefined();
 });
+
+test.each<['incomplete' | 'unknown', string, Steps]>([
+  ['incomplete', 'was cut', [{ replies: ['cut'] }]],
+  ['unknown', 'was to be made again', [{}, { policy: { redo: [0] }, replies: ['silent'] }]],
+])('batch retry %s does not pay for an edited row whose answer %s', async (word, _, before) => {
+  const edit: Steps = [{ edits: [{ op: 'used', at: 0, to: 1 }], policy: { retry: [word], onlyNamed: true } }];
+  await expect(play({ rows: 1, kinds: 1 }, [...before, ...edit])).resolves.toBeUndefined();
+});

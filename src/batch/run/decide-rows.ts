@@ -134,17 +134,23 @@ function cutToLimit(
 
 /**
  * Finds the slot by which `batch retry` names a row that asks something new: it, or what it uses, changed since. Who mends a row and
- * types `retry` means that row. To be asked once the wanted slots are marked.
+ * types `retry` means that row; but an answer to what the row itself asked before is given up by `--accept-changes` alone. To be asked
+ * once the wanted slots are marked.
  */
 export function openRetried(table: RowTable, { policy, state }: Deciding): (place: number) => number | undefined {
   if (policy.onlyNamed !== true || policy.retry === undefined) return () => undefined;
-  const { manifest, slots } = state;
-  const before = indexRows(manifest.rows);
-  const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
+  const { slots } = state;
+  const { rows: before } = state.manifest;
+  const index = indexRows(before);
+  const known = new Set(before.slots.subarray(0, before.size));
   return (place) => {
     if (known.has(table.slots[place] as number)) return undefined;
-    const was = before.find(table.ids[place] as number);
-    const had = was === undefined ? undefined : manifest.rows.slots[was];
-    return had !== undefined && isRetried(had, policy, state) && !slots.has(had, 'wanted') ? had : undefined;
+    const was = index.find(table.ids[place] as number);
+    if (was === undefined) return undefined;
+    const had = before.slots[was] as number;
+    if (slots.has(had, 'wanted') || !isRetried(had, policy, state)) return undefined;
+    const own = before.own.get(was);
+    const isEdited = own === undefined || own !== table.own.get(place);
+    return isEdited && slots.answersOf(had) > 0 ? undefined : had;
   };
 }

@@ -153,12 +153,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const find = (): EditedRow[] => {
     markWanted(table, slots);
     const findRetried = openRetried(table, options);
-    // An answer to what the row was asked before is given up by `--accept-changes` alone.
-    const isRetriedAsEdited = ({ place, isStale }: EditedRow): boolean => {
-      const had = findRetried(place);
-      return had !== undefined && (isStale || slots.answersOf(had) === 0);
-    };
-    return findEdited(table, manifest.rows, slots, compared).filter((row) => !isRetriedAsEdited(row));
+    return findEdited(table, manifest.rows, slots, compared).filter(({ place }) => findRetried(place) === undefined);
   };
   const edited = find();
   const unaccepted = listUnaccepted(edited, named, options.policy);

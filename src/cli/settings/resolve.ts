@@ -28,7 +28,7 @@ import type {
   PartialSettings,
   SourcedValue,
 } from './types.ts';
-import { type HeaderNames, parseHeaderNames } from './headers.ts';
+import { parseHeaderNames } from './headers.ts';
 import { hasKey, isForVendor, type KeyPlace, offlineKey, ownsOrigin, pickKey } from './key.ts';
 import { findMissingPart, vendorAddress, holdsToken, vendorHeaders } from './vendor-variables.ts';
 import { missingError, missingPart, useError } from './missing.ts';
@@ -77,25 +77,20 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const kept = pickKeptModel(input, place, format);
   const { model, warnings } = pickModel(input, serviceProfile, { offline, service: service.value, kept });
   const plain = pickPlain(input, { any: chosenProfile, service: serviceProfile, origin: originProfile });
-  const fallback = given('fallback', input) ?? inProfile('fallback', serviceProfile);
   const key = offline ? offlineKey : pickKey(input, place);
   const found: FoundSettings = {
     ...plain,
     budget: pickBudget(plain.budget, offline),
+    fallback: plain.fallback && resolveAlias(plain.fallback, serviceProfile),
     profile: serviceProfile?.name,
     service,
     format,
     baseUrl,
     model,
-    fallback: fallback && resolveAlias(fallback, serviceProfile),
     auth: pickAuth(input, serviceProfile, { service, format, key }),
   };
   const headerNames = pickHeaderNames(input, serviceProfile, service);
-  const headers = pickHeaders(
-    flags.header ?? [],
-    originProfile,
-    !offline && isForVendor(place) ? vendorHeaders(input.env, service.value) : [],
-  );
+  const headers = pickHeaders(input, originProfile, !offline && isForVendor(place) ? service.value : undefined);
   const prices = pickPrices(input, chosenProfile);
   return {
     ...listValues(found),
@@ -103,14 +98,14 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     aliases: listAliases(serviceProfile),
     key,
     headerNames: listValues(headerNames),
-    headers: headers.map(({ value }) => value),
+    headers: Object.entries(listValues(headers)).map(([name, value]) => ({ name, value })),
     prices: listValues(prices),
     typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
     origins: {
       ...listOrigins(found),
       headerNames: listOrigins(headerNames),
-      headers: Object.fromEntries(headers.map(({ value: { name }, origin }) => [name, origin])),
+      headers: listOrigins(headers),
       prices: listOrigins(prices),
     },
   };
@@ -118,7 +113,7 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
 
 /** Values with their origins, as they are found. */
 type Sourced<T> = { [N in keyof T]: SourcedValue<NonNullable<T[N]>> | Extract<T[N], undefined> };
-type SourcedOfUse = Pick<PartialSettings, 'profile' | 'service' | 'format' | 'baseUrl' | 'model' | 'fallback' | 'auth'>;
+type SourcedOfUse = Pick<PartialSettings, 'profile' | 'service' | 'format' | 'baseUrl' | 'model' | 'auth'>;
 type FoundSettings = Sourced<PlainSettings & SourcedOfUse>;
 
 function listValues<T extends object>(found: Sourced<T>): T {
@@ -319,59 +314,62 @@ function pickAuth(
   return auth === 'auto' ? byDefault(auth) : { value: auth, origin: { kind: 'service', from: `service ${service}` } };
 }
 
-/** The prices of all sources together; for a model that several have, the strongest source counts. */
+/** A setting with a value for each name, such as the prices: for each, the value of the last place that has one. */
+function mergePlaces<T>(
+  places: readonly (SourcedValue<Readonly<Record<string, T>>> | undefined)[],
+): Sourced<Record<string, T>> {
+  const found = places.flatMap((place) =>
+    Object.entries(place?.value ?? {}).map(([name, value]) => [name, { ...place, value }]),
+  );
+  return Object.fromEntries(found) as Sourced<Record<string, T>>;
+}
+
+/** The prices of models, by their names. */
 function pickPrices({ flags, config }: SettingsInput, profile: PickedProfile | undefined): Sourced<Prices> {
-  const places = [
+  return mergePlaces([
     sourced(config.config.prices, `config ${config.path}`, 'config'),
     fromProfile(profile, ({ prices }) => prices),
     fromFlags('prices', flags),
-  ];
-  const prices = places.flatMap((place) =>
-    Object.entries(place?.value ?? {}).map(([model, value]) => [model, { ...place, value }]),
-  );
-  return Object.fromEntries(prices) as Sourced<Prices>;
+  ]);
 }
 
-/** The real names of vendor-a's key header and vendor-b's version header, each from the strongest place that has it. Throws usage. */
+/** The real names of vendor-a's key header and vendor-b's version header. Throws usage. */
 function pickHeaderNames(
   { flags, env, use }: SettingsInput,
   serviceProfile: PickedProfile | undefined,
   { value: service }: SourcedValue<ServiceName>,
 ): Sourced<PartialSettings['headerNames']> {
-  const places = [
-    mapValue(fromFlags('headerNames', flags), parseHeaderNames),
-    mapValue(fromVariables('headerNames', { env, use }), parseHeaderNames),
-    fromProfile(serviceProfile, ({ headerNames }) => headerNames),
+  const { apiKey, version } = mergePlaces<string>([
     sourced(service === 'gateway' ? undefined : services[service].headerNames, `service ${service}`, 'service'),
-  ];
-  const pickHeaderName = (key: keyof HeaderNames): SourcedValue<string> | undefined =>
-    mapValue(
-      places.find((place) => place?.value[key] !== undefined),
-      (names) => (names[key] ?? '').toLowerCase(),
-    );
-  return { apiKey: pickHeaderName('apiKey'), version: pickHeaderName('version') };
+    fromProfile(serviceProfile, ({ headerNames }) => headerNames),
+    mapValue(fromVariables('headerNames', { env, use }), parseHeaderNames),
+    mapValue(fromFlags('headerNames', flags), parseHeaderNames),
+  ]);
+  return { apiKey: mapValue(apiKey, lowerCase), version: mapValue(version, lowerCase) };
 }
 
-/**
- * The headers of a request. For each of them the first source counts that has it: the flags, the profile that owns the base URL's
- * origin, the vendor.
- */
+function lowerCase(name: string): string {
+  return name.toLowerCase();
+}
+
+/** The headers of a request: of the vendor, of the profile that owns the base URL's origin, and of the flags. */
 function pickHeaders(
-  flags: readonly Header[],
+  { flags, env }: SettingsInput,
   owner: PickedProfile | undefined,
-  ofVendor: readonly SourcedValue<Header>[],
-): SourcedValue<Header>[] {
-  const own = Object.entries(owner?.profile.headers ?? {}).map(([name, value]): SourcedValue<Header> => ({
-    value: hideCredential({ name: name.toLowerCase(), value }),
-    origin: { kind: 'profile', from: owner?.label ?? '' },
-  }));
-  const given = flags.map((header): SourcedValue<Header> => ({
-    value: hideCredential(header),
-    origin: { kind: 'flag', name: '--header', from: 'flag --header' },
-  }));
-  return [...new Map([...ofVendor, ...own, ...given].map((header) => [header.value.name, header])).values()];
+  vendor: ServiceName | undefined,
+): Sourced<Record<string, Header['value']>> {
+  const ofOwner = Object.entries(owner?.profile.headers ?? {}).map(([name, value]) => ({ name, value }));
+  return mergePlaces<Header['value']>([
+    ...(vendor === undefined ? [] : vendorHeaders(env, vendor)),
+    fromProfile(owner, () => hideCredentials(ofOwner)),
+    mapValue(fromFlags('headers', flags), hideCredentials),
+  ]);
 }
 
-function hideCredential({ name, value }: Header): Header {
-  return { name, value: typeof value === 'string' && isCredential(name, value) ? new Secret(value) : value };
+function hideCredentials(headers: readonly Header[]): Record<string, Header['value']> {
+  const shown = headers.map(({ name, value }) => [
+    name.toLowerCase(),
+    typeof value === 'string' && isCredential(name, value) ? new Secret(value) : value,
+  ]);
+  return Object.fromEntries(shown) as Record<string, Header['value']>;
 }

@@ -197,7 +197,6 @@ export const settings = {
   },
   fallback: {
     kind: 'text',
-    rule: true,
     only: 'service',
     flag: requestFields.fallback.flag,
     key: 'fallback',

@@ -132,7 +132,7 @@ export type PlainSettings = {
 export type Origins = {
   [N in keyof PlainSettings]: Origin | Extract<PlainSettings[N], undefined>;
 } & { [N in 'service' | 'format' | 'auth']: Origin } & {
-  [N in 'profile' | 'baseUrl' | 'model' | 'fallback']: Origin | undefined;
+  [N in 'profile' | 'baseUrl' | 'model']: Origin | undefined;
 } & {
   headerNames: { apiKey: Origin | undefined; version: Origin | undefined };
   /** Origins by the names of the headers, and of the models. */
@@ -150,8 +150,6 @@ export interface Settings extends PlainSettings {
   /** The base URL as it was given; absent when offline. */
   baseUrl: string | undefined;
   model: string;
-  /** The model that is asked once if the model is busy or gone. */
-  fallback: string | undefined;
   /** The models that the profile has names for. */
   aliases: Readonly<Record<string, string>>;
   /** Finds the efforts of the model in the kept list of the service. */

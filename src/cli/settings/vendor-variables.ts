@@ -1,7 +1,7 @@
 import { fillTemplate, type ServiceName, serviceNames, services, usageError } from '../../library/index.ts';
 import { type Environment, findFirstVariable, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
-import type { Header, Origin, SourcedValue } from './types.ts';
+import type { Origin, SourcedValue } from './types.ts';
 
 // Variables that the tools of the vendors read too. Each belongs to its service.
 
@@ -21,12 +21,11 @@ export function holdsToken(origin: Origin, service: ServiceName): boolean {
   return origin.kind === 'variable' && tokenVariables.includes(origin.name.replace(/_FILE$/, ''));
 }
 
-/** The headers of the service's account that variables hold. */
-export function vendorHeaders(env: Environment, service: ServiceName): SourcedValue<Header>[] {
-  return Object.entries(services[service].headerVariables ?? {}).flatMap(([name, variable]) => {
-    const found = fromEnvironment(env, variable);
-    return found === undefined ? [] : [{ ...found, value: { name, value: found.value.trim() } }];
-  });
+/** The headers of the service's account that variables hold, by their names. */
+export function vendorHeaders(env: Environment, service: ServiceName): SourcedValue<Record<string, string>>[] {
+  return Object.entries(services[service].headerVariables ?? {}).flatMap(
+    ([name, variable]) => mapValue(fromEnvironment(env, variable), (value) => ({ [name]: value.trim() })) ?? [],
+  );
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   type Use,
   useNames,
 } from '../../library/index.ts';
-import { byDefault, type Environment, given, sourced } from './sources.ts';
+import { byDefault, type Environment, fromEnvironment, given, mapValue, sourced } from './sources.ts';
 import type { Config, LoadedConfig, Origin, PickedProfile, Profile, SettingsInput, SourcedValue } from './types.ts';
 import { keysIn } from './vendor-variables.ts';
 import { parseConfig } from './parse.ts';
@@ -207,6 +207,5 @@ export function isForAnotherService(picked: PickedProfile, service: SourcedValue
 export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedValue<ServiceName> | undefined {
   const [found, ...more] = keysIn(env);
   if (found === undefined || more.length > 0) return undefined;
-  const { name, variable } = found;
-  return { value: name, origin: { kind: 'variable', name: variable, from: `environment ${variable}` } };
+  return mapValue(fromEnvironment(env, found.variable), () => found.name);
 }

@@ -184,8 +184,8 @@ function ownVariable({ env }: SettingsInput, { service, baseUrl: asked }: KeyPla
   const found = vendorKey(env, service.value);
   if (found === undefined || ownUrl === undefined || asked === undefined) return undefined;
   if (isForVendor({ service, baseUrl: asked }) || isLoopback(new URL(asked.value)))
-    return found.origin.from.endsWith('_FILE') ? inFile(found) : asValue(found);
-  return missingKey(keptFrom(`the key in ${found.origin.from.replace('environment ', '')}`, ownUrl, asked), ownKey);
+    return found.origin.name.endsWith('_FILE') ? inFile(found) : asValue(found);
+  return missingKey(keptFrom(`the key in ${found.origin.name}`, ownUrl, asked), ownKey);
 }
 
 /** Whether requests go to the service's own host, or to the address that the user set in the service's own variable. */

@@ -9,6 +9,7 @@ import type {
   SettingsFlags,
   SettingsInput,
   SourcedValue,
+  SourcedVariable,
   SettingValue,
 } from './types.ts';
 
@@ -20,7 +21,7 @@ export function given<N extends SettingName>(
   { flags, env, use }: Omit<SettingsInput, 'config'>,
 ): SourcedValue<SettingValue<N>> | undefined {
   const found: SourcedValue<unknown> | undefined = fromFlags(name, flags) ?? fromVariables(name, { env, use });
-  return mapValue(found, (value, { from }) => parseSettingValue(settings[name], value, from) as SettingValue<N>);
+  return mapValue(found, (value, origin) => parseSettingValue(settings[name], value, origin) as SettingValue<N>);
 }
 
 /** The value of a setting from its flag, as it was typed. Throws usage for an empty value. */
@@ -47,18 +48,18 @@ export function fromFlag<T>(name: string, value: T | undefined): SourcedValue<T>
 export function fromVariables(
   name: SettingName,
   { env, use }: Pick<SettingsInput, 'env' | 'use'>,
-): SourcedValue<string> | undefined {
+): SourcedVariable | undefined {
   return findFirstVariable(env, listVariables(name, use));
 }
 
 /** The first of some variables that is set. */
-export function findFirstVariable(env: Environment, names: readonly string[]): SourcedValue<string> | undefined {
+export function findFirstVariable(env: Environment, names: readonly string[]): SourcedVariable | undefined {
   const name = names.find((one) => env[one]);
   return name === undefined ? undefined : fromEnvironment(env, name);
 }
 
 /** A variable's value; an empty one counts as unset: CI passes a secret that does not exist that way. */
-export function fromEnvironment(env: Environment, name: string): SourcedValue<string> | undefined {
+export function fromEnvironment(env: Environment, name: string): SourcedVariable | undefined {
   const value = env[name];
   if (value === undefined || value === '') return undefined;
   return { value, origin: { kind: 'variable', name, from: `environment ${name}` } };
@@ -71,7 +72,7 @@ export function inProfile<N extends SettingName>(
 ): SourcedValue<SettingValue<N>> | undefined {
   const row: SettingDefinition = settings[name];
   const found = fromProfile(picked, (profile) => profile[row.key as keyof Profile]);
-  return mapValue(found, (value, { from }) => parseSettingValue(row, value, from) as SettingValue<N>);
+  return mapValue(found, (value, origin) => parseSettingValue(row, value, origin) as SettingValue<N>);
 }
 
 /** The value that `read` finds in a profile, with its origin. */
@@ -137,9 +138,10 @@ export function typedFlags(flags: SettingsFlags): string {
 }
 
 /** Parses the value of a flag, a variable or a profile. Throws usage that names its source. */
-export function parseSettingValue(row: SettingDefinition, value: unknown, from: string): unknown {
+export function parseSettingValue(row: SettingDefinition, value: unknown, origin: Origin): unknown {
   const text = String(value);
-  const name = from.replace(/^(?:flag|environment) /, '');
+  const { from } = origin;
+  const name = 'name' in origin ? origin.name : from;
   switch (row.kind) {
     case 'budget':
       if (text.trim() !== noBudget) parseBudget(text, from);

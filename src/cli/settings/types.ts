@@ -182,10 +182,13 @@ export type Origin = (
 };
 
 /** A value with its origin, while the settings are resolved. */
-export interface SourcedValue<T> {
+export interface SourcedValue<T, O extends Origin = Origin> {
   value: T;
-  origin: Origin;
+  origin: O;
 }
+
+/** The value of a variable. */
+export type SourcedVariable = SourcedValue<string, Origin & { name: string }>;
 
 /** The place of the key; nothing of it is read before `readKey`. */
 export type KeySource =

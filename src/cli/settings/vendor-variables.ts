@@ -1,7 +1,7 @@
 import { fillTemplate, type ServiceName, serviceNames, services, usageError } from '../../library/index.ts';
 import { type Environment, findFirstVariable, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
-import type { Origin, SourcedValue } from './types.ts';
+import type { Origin, SourcedValue, SourcedVariable } from './types.ts';
 
 // Variables that the tools of the vendors read too. Each belongs to its service.
 
@@ -11,7 +11,7 @@ export function keyNames(service: ServiceName): string[] {
 }
 
 /** The first variable of a service's key that is set: the key, or the path of its file. */
-export function vendorKey(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
+export function vendorKey(env: Environment, service: ServiceName): SourcedVariable | undefined {
   return findFirstVariable(env, keyNames(service));
 }
 
@@ -35,7 +35,7 @@ export function vendorHeaders(env: Environment, service: ServiceName): SourcedVa
 export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
   const found = serviceNames.flatMap((name) => {
     const key = vendorKey(env, name);
-    return key !== undefined && 'name' in key.origin ? [{ name, variable: key.origin.name }] : [];
+    return key === undefined ? [] : [{ name, variable: key.origin.name }];
   });
   const ranks = [
     found.filter(({ name }) => services[name].models.text !== undefined),
@@ -54,8 +54,8 @@ export function addressNames(service: ServiceName): string[] {
 export function vendorAddress(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
   const found = findFirstVariable(env, services[service].addressVariables);
   const read = service === 'ollama' ? withDefaults : (text: string) => asBaseUrl(text, service);
-  const whole = mapValue(found, (text, { from }) =>
-    String(parseSettingValue(settings.baseUrl, read(text.trim()), from)),
+  const whole = mapValue(found, (text, origin) =>
+    String(parseSettingValue(settings.baseUrl, read(text.trim()), origin)),
   );
   return whole ?? filledAddress(env, service);
 }

@@ -8,7 +8,7 @@ import {
   hintFor,
   type Reason,
 } from '../../library/index.ts';
-import { readKeptEfforts, readKeptModels } from '../settings/memory.ts';
+import { findKeptEfforts, listKeptModels, openFacts } from '../settings/memory.ts';
 import type { PartialSettings } from '../settings/types.ts';
 import type { Context, Report, RootOptions } from '../context.ts';
 
@@ -29,14 +29,15 @@ export async function withSettingsHint(
   });
   const { reason, status } = error.details;
   if (reason === 'effort' && error.details.value === undefined) {
-    const { takes = [] } = (await readKeptEfforts(settings, getAskedModel(apiRequest) ?? '', io.now())) ?? {};
+    const facts = await openFacts(settings, io.now);
+    const { takes = [] } = findKeptEfforts(facts, getAskedModel(apiRequest) ?? '') ?? {};
     return takes.length === 0 ? error : error.withDetails({ value: takes.join(', ') });
   }
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
   if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
   const model = getAskedModel(apiRequest);
   if (model === undefined) return error;
-  const kept = await readKeptModels(settings, io.now());
+  const kept = listKeptModels(await openFacts(settings, io.now));
   // Ollama lists each name with a tag, and also accepts the name without it.
   const names = kept.map((name) => name.replace(/:latest$/, ''));
   if ([...kept, ...names].includes(model)) return error;

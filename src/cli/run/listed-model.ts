@@ -1,4 +1,4 @@
-import { keepModelChoice, readModelChoice } from '../settings/memory.ts';
+import { openFacts } from '../settings/memory.ts';
 import type { PartialSettings } from '../settings/types.ts';
 import { chooseDefault, GatewayError, kindOf, servesUse, services, usageError } from '../../library/index.ts';
 import type { Context } from '../context.ts';
@@ -19,8 +19,9 @@ export async function findListedModel(
   const { io, ui } = context;
   const { title, listQuery: query, loadedPath: path } = services[service];
   const kind = kindOf(use);
-  const unnamed = `default ${kind}`;
-  const kept = await readModelChoice(settings, unnamed, io.now());
+  const choice = `choice default ${kind}`;
+  const facts = await openFacts(settings, io.now);
+  const kept = facts.getText(choice);
   if (kept !== undefined) {
     await ui.notice(`using ${kept}, by the list of ${title}`);
     return kept;
@@ -50,7 +51,7 @@ export async function findListedModel(
   if (model === undefined) return undefined;
   const which = loaded.has(model) ? 'which is in memory' : 'the newest of its list';
   await ui.note(`${title} answers with ${model}, ${which}; ${setForGoodHint(model, settings, context)}`);
-  if (ui.redact(model) === model) await keepModelChoice(settings, unnamed, model, io.now()).catch(() => undefined);
+  if (ui.redact(model) === model) await facts.set(choice, model).catch(() => undefined);
   return model;
 }
 

@@ -8,7 +8,7 @@ import {
   services,
   shellWord,
 } from '../../library/index.ts';
-import { isFirstOfDay, readModelChoice } from '../settings/memory.ts';
+import { openFacts } from '../settings/memory.ts';
 import type { PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 
@@ -32,7 +32,7 @@ export async function withKeptChoice(
   context: Context,
 ): Promise<ApiRequest> {
   if (defaultFor === undefined) return post;
-  const to = await readModelChoice(settings, model, context.io.now());
+  const to = (await openFacts(settings, context.io.now)).getText(`choice ${model}`);
   if (to === undefined) return post;
   await tellModel({ type: 'kept', from: model, to }, settings, context);
   return replaceModel(post, to);
@@ -64,9 +64,13 @@ async function tellModel(event: ModelEvent, settings: PartialSettings, { io, ui,
     case 'kept':
       return ui.notice(`${event.to} is asked in place of ${event.from}, which was refused`);
     case 'ends': {
+      // The end of a model is told once a day.
       const { end } = event;
-      const isFirst = await isFirstOfDay(settings, end.model, io.now()).catch(() => true);
-      return isFirst ? ui.warn(describeEnd(end, io.now())) : undefined;
+      const told = `told ${end.model}`;
+      const facts = await openFacts(settings, io.now);
+      if (facts.get(told) !== undefined) return undefined;
+      await facts.set(told, true).catch(() => undefined);
+      return ui.warn(describeEnd(end, io.now()));
     }
     case 'unknown':
       return ui.note(`how long ${event.model} lives is not known: ${event.why}`);

@@ -11,7 +11,7 @@ import {
 } from '../../library/index.ts';
 import { configPath, readConfig } from '../settings/config-file.ts';
 import { readHeaderFlags } from '../settings/headers.ts';
-import { readKeptEfforts } from '../settings/memory.ts';
+import { findKeptEfforts, openFacts } from '../settings/memory.ts';
 import { resolveSettings, resolvePartialSettings } from '../settings/resolve.ts';
 import type { KeptModel, Settings, SettingsFlags, SettingsInput } from '../settings/types.ts';
 import { addressNames } from '../settings/vendor-variables.ts';
@@ -104,7 +104,7 @@ export async function readSettings(
     found = { ...found, model, origins: { ...found.origins, model: origin } };
   }
   const resolved = resolveSettings(input, found);
-  const settings = { ...resolved, findEfforts: findKeptEfforts(resolved, context) };
+  const settings = { ...resolved, findEfforts: openEfforts(resolved, context) };
   const { key, warnings, lane } = settings;
   if (flags.laneFallback !== undefined && lane !== 'flex')
     throw usageError('--lane-fallback is for the flex lane', 'add --lane flex');
@@ -116,9 +116,9 @@ export async function readSettings(
 }
 
 /** Reads the kept list of models once for all requests with the same settings. */
-function findKeptEfforts(settings: Settings, { io }: Context): NonNullable<Settings['findEfforts']> {
-  let found: ReturnType<typeof readKeptEfforts> | undefined;
-  return () => (found ??= readKeptEfforts(settings, settings.model, io.now()));
+function openEfforts(settings: Settings, { io }: Context): NonNullable<Settings['findEfforts']> {
+  let opened: ReturnType<typeof openFacts> | undefined;
+  return async () => findKeptEfforts(await (opened ??= openFacts(settings, io.now)), settings.model);
 }
 
 /** The use of each command that asks a model once. */

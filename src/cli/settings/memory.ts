@@ -37,109 +37,80 @@ const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
 /** The endpoint and profile that a memory belongs to. */
 export type MemoryOwner = Pick<PartialSettings, 'baseUrl' | 'profile'>;
 
+/** The facts of one address: what was told within the last day, before and since they were opened. */
+export interface KeptFacts {
+  get(name: string): JsonValue | undefined;
+  /** The fact, if it is a text: a lesson, or the model that was chosen for a name (`choice <name>`). */
+  getText(name: string): string | undefined;
+  /** Keeps a fact for a day. Rejects with an error of the system if the file cannot be written. */
+  set(name: string, value: JsonValue): Promise<void>;
+}
+
+/** Opens the facts of an address: none if they cannot be read. */
+export async function openFacts(owner: MemoryOwner, now: () => number): Promise<KeptFacts> {
+  const facts = await readFacts(owner, now());
+  let written: Promise<unknown> = Promise.resolve();
+  const get = (name: string): JsonValue | undefined => facts.get(name)?.value;
+  return {
+    get,
+    getText(name) {
+      const value = get(name);
+      return typeof value === 'string' ? value : undefined;
+    },
+    set(name, value) {
+      const fact = { value, at: now() };
+      facts.set(name, fact);
+      const writing = written.then(() => remember(owner, name, fact));
+      written = writing.catch(() => undefined);
+      return writing;
+    },
+  };
+}
+
 /**
  * Keeps facts of a service's list: the names, for completion and the hint of an unknown model, the ends of models, and their
- * efforts. Throws errors of the system.
+ * efforts. Rejects with errors of the system.
  */
-export async function keepModels(owner: MemoryOwner, models: readonly ModelFacts[], now: number): Promise<void> {
+export function keepModels(facts: KeptFacts, models: readonly ModelFacts[], now: number): Promise<void> {
   const names = [...new Set(models.map(({ id }) => id))].filter(isPlainModelName);
   const ending = models.filter((model) => isEnding(model, now));
   const ends = ending.map(({ id, endsOn, lifecycle, successor }) => [id, { endsOn, lifecycle, successor }] as const);
   const efforts = models.flatMap(({ id, efforts: takes, thinkingOff: off }) => (takes ? [[id, { takes, off }]] : []));
-  await remember(owner, 'models', { names, ends: Object.fromEntries(ends), efforts: Object.fromEntries(efforts) }, now);
+  const list = { names, ends: Object.fromEntries(ends), efforts: Object.fromEntries(efforts) };
+  return facts.set('models', list as JsonObject);
 }
 
-/** The names that were kept within the last day; none if there is no such list, or it cannot be read. */
-export async function readKeptModels(owner: MemoryOwner, now: number): Promise<string[]> {
-  const names = (await readKeptList(owner, now))['names'];
+/** The names of the kept list. */
+export function listKeptModels(facts: KeptFacts): string[] {
+  const { names } = getKeptList(facts);
   return Array.isArray(names) ? names.filter(isPlainModelName) : [];
 }
 
-/** The end of a model, by the list of the last day. */
-export async function readKeptEnd(owner: MemoryOwner, model: string, now: number): Promise<ModelEnd | undefined> {
-  const end = await readOfModel(owner, 'ends', model, now);
+/** The end of a model, by the kept list. */
+export function findKeptEnd(facts: KeptFacts, model: string): ModelEnd | undefined {
+  const end = findOfModel(facts, 'ends', model);
   if (end === undefined) return undefined;
   const texts = ['endsOn', 'lifecycle', 'successor'].map((key) => [key, textField(end, key)]);
   return { model, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) };
 }
 
-/** The efforts of a model, by the list of the last day. */
-export async function readKeptEfforts(
-  owner: MemoryOwner,
-  model: string,
-  now: number,
-): Promise<ModelEfforts | undefined> {
-  const known = await readOfModel(owner, 'efforts', model, now);
+/** The efforts of a model, by the kept list. */
+export function findKeptEfforts(facts: KeptFacts, model: string): ModelEfforts | undefined {
+  const known = findOfModel(facts, 'efforts', model);
   if (!Array.isArray(known?.['takes'])) return undefined;
   return { takes: listEfforts(known['takes']), off: known['off'] === 'between_tools' ? 'between_tools' : undefined };
 }
 
-async function readOfModel(
-  owner: MemoryOwner,
-  about: 'ends' | 'efforts',
-  model: string,
-  now: number,
-): Promise<JsonObject | undefined> {
-  const known = (await readKeptList(owner, now))[about];
+function findOfModel(facts: KeptFacts, about: 'ends' | 'efforts', model: string): JsonObject | undefined {
+  const known = getKeptList(facts)[about];
   const id = model.replace(/^models\//, '');
   const found = isObject(known) ? findOwn(known, id) : undefined;
   return isObject(found) ? found : undefined;
 }
 
-async function readKeptList(owner: MemoryOwner, now: number): Promise<JsonObject> {
-  const list = (await readFacts(owner, now)).get('models')?.value;
+function getKeptList(facts: KeptFacts): JsonObject {
+  const list = facts.get('models');
   return isObject(list) ? list : {};
-}
-
-/** The model that was chosen for a name within the last day. */
-export async function readModelChoice(owner: MemoryOwner, name: string, now: number): Promise<string | undefined> {
-  const choice = (await readFacts(owner, now)).get(`choice ${name}`)?.value;
-  return typeof choice === 'string' ? choice : undefined;
-}
-
-/** Keeps a choice for a day. Throws errors of the system. */
-export function keepModelChoice(owner: MemoryOwner, name: string, model: string, now: number): Promise<void> {
-  return remember(owner, `choice ${name}`, model, now);
-}
-
-/** Whether the end of a model should be told: once a day. Throws errors of the system. */
-export async function isFirstOfDay(owner: MemoryOwner, model: string, now: number): Promise<boolean> {
-  const fact = `told ${model}`;
-  if ((await readFacts(owner, now)).has(fact)) return false;
-  await remember(owner, fact, true, now);
-  return true;
-}
-
-/** The texts of an address by their names: lessons, and choices of models. */
-export interface KeptTexts {
-  get(name: string): string | undefined;
-  set(name: string, text: string): void;
-  /** Waits until all texts are in the file. */
-  close(): Promise<void>;
-}
-
-/**
- * The texts of the last day. Those that `isKept` refuses are known as long as the program runs. A text that cannot be written is
- * told, and not remembered.
- */
-export async function openTexts(
-  owner: MemoryOwner,
-  now: () => number,
-  { isKept, tellUnkept }: { isKept(name: string, text: string): boolean; tellUnkept(error: Error): Promise<void> },
-): Promise<KeptTexts> {
-  const texts = new Map<string, string>();
-  for (const [name, { value }] of await readFacts(owner, now()))
-    if (typeof value === 'string' && isKept(name, value)) texts.set(name, value);
-  let writing: Promise<void> = Promise.resolve();
-  return {
-    get: (name) => texts.get(name),
-    set(name, text) {
-      if (texts.get(name) === text) return;
-      texts.set(name, text);
-      if (isKept(name, text)) writing = writing.then(() => remember(owner, name, text, now())).catch(tellUnkept);
-    },
-    close: () => writing,
-  };
 }
 
 function isPlainModelName(model: unknown): model is string {
@@ -159,12 +130,12 @@ async function readFacts(owner: MemoryOwner, now: number): Promise<Map<string, F
 }
 
 /** Adds a fact to the file. If two programs change the file at the same time, one may lose its fact. */
-async function remember(owner: MemoryOwner, fact: string, value: unknown, now: number): Promise<void> {
+async function remember(owner: MemoryOwner, name: string, fact: Fact): Promise<void> {
   const [address, path] = [addressOf(owner), await findFile()];
   if (address === undefined || path === undefined) return;
-  const memory = await readMemory(now);
+  const memory = await readMemory(fact.at);
   const facts = memory.get(address) ?? new Map<string, Fact>();
-  memory.set(address, facts.set(fact, { value: value as JsonValue, at: now }));
+  memory.set(address, facts.set(name, fact));
   const addresses = [...memory].map(([known, of]) => [known, Object.fromEntries(of)]);
   const text = JSON.stringify({ version, addresses: Object.fromEntries(addresses) as object });
   // The folder is made only here: every answer reads the file, and few change it.

@@ -3,7 +3,7 @@ import type { Action } from '../../context.ts';
 import { toCommandFacts } from '../../help/facts.ts';
 import { services, useNames } from '../../../library/index.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
-import { readKeptModels } from '../../settings/memory.ts';
+import { listKeptModels, openFacts } from '../../settings/memory.ts';
 import { resolvePartialSettings, useDefaults } from '../../settings/resolve.ts';
 import type { Io } from '../../terminal/io.ts';
 import { completeLine, type Completion, formatCompletion, readTypedLine, withoutTexts } from './complete-line.ts';
@@ -63,7 +63,7 @@ async function models(line: readonly string[], { env, now, cwd }: Io): Promise<s
   const settings = resolvePartialSettings({ flags, env, config, use });
   const { model = [], profile = '', service } = settings;
   const ofProfile = Object.values(config.config.profiles[profile]?.models ?? {});
-  const kept = await readKeptModels(settings, now());
+  const kept = listKeptModels(await openFacts(settings, now));
   return [...new Set([model, ofProfile, services[service].models[use] ?? [], kept].flat())];
 }
 

@@ -3,7 +3,7 @@ import { addFlags, type FlagTable, type FlagValues, oneOfWords, setExamples, set
 import { connectionFlags } from '../../flags/shared.ts';
 import type { Action, Context, CommandEnd } from '../../context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../run/settings.ts';
-import { keepModels, type MemoryOwner } from '../../settings/memory.ts';
+import { keepModels, type MemoryOwner, openFacts } from '../../settings/memory.ts';
 import { cutToColumns, alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, openClient } from '../../run/client.ts';
@@ -110,7 +110,7 @@ function withoutUnknown(facts: Partial<FoundModel>): Partial<FoundModel> {
 async function cacheNames(lists: readonly FoundList[], { io, ui }: Context): Promise<void> {
   for (const owner of new Set(lists.map((list) => list.owner))) {
     const own = lists.filter((list) => list.owner === owner).flatMap(({ models }) => models);
-    await keepModels(owner, own, io.now()).catch((error: Error) =>
+    await keepModels(await openFacts(owner, io.now), own, io.now()).catch((error: Error) =>
       ui.detail(`the names are not kept: ${error.message}`),
     );
   }

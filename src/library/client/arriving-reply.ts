@@ -307,7 +307,5 @@ export function emptyResult(model: string): Result {
     toolCalls: [],
     warnings: [],
     complete: false,
-    attempts: 1,
-    durationMs: 0,
   };
 }

@@ -1,3 +1,4 @@
+import { monotonic } from '../clock.ts';
 import { chooseHint } from '../reasons.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type Media, type PlainRequest, readTurns } from '../formats/plain-request.ts';
@@ -124,6 +125,7 @@ async function* sendCall<Image extends Picture>(
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const { ask, options, use, call, listener } = clientCall;
   const { onEvent = options.onEvent } = call;
+  const started = monotonic();
   const deadline = chooseDeadline(call, options);
   let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
   try {
@@ -138,11 +140,14 @@ async function* sendCall<Image extends Picture>(
       maxTurns: call.maxTurns,
       store: sink.store,
     });
-    const { result, error } = yield* changeDeltas(deltas, (arrived) => listWanted(arrived, call.signal, deadline));
+    const { result, error, attempts } = yield* changeDeltas(deltas, (arrived) =>
+      listWanted(arrived, call.signal, deadline),
+    );
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
     const links = [...new Set(result.candidates.flatMap(({ text }) => listLinkedImages(text)))];
-    const reply: Reply<Image> = { ...kept, ...(links.length > 0 && { links }) };
+    const durationMs = Math.round(monotonic() - started);
+    const reply: Reply<Image> = { ...kept, ...(links.length > 0 && { links }), attempts, durationMs };
     const images = use === 'image' || use === 'edit' ? 1 : 0;
     const wanted = { images, requireComplete: call.requireComplete === true };
     const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);

@@ -168,6 +168,10 @@ export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Resul
   files?: Image[];
   /** Pictures that the text only links to: URLs, which a client does not fetch; absent if there are none. */
   links?: string[];
+  /** Number of requests that were sent for the answer, retries included. */
+  attempts: number;
+  /** Time of the whole call, in ms. */
+  durationMs: number;
 }
 
 /** The deltas of a streamed answer, as they arrive. Leaving the loop ends the request. */

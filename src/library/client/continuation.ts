@@ -1,4 +1,3 @@
-import { monotonic } from '../clock.ts';
 import { endSignals, GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { countOn } from './events.ts';
@@ -38,7 +37,6 @@ export async function* askInHops(
   askHop: AskHop,
   { maxTurns = defaultMaxTurns, onEvent }: AskOptions,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const started = monotonic();
   const answers: Performed[] = [];
   let next: PreparedRequest | undefined = request;
   let shown = 0;
@@ -54,7 +52,7 @@ export async function* askInHops(
       );
     } catch (error) {
       if (!before || !(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
-      return joinHops(answers, error, monotonic() - started);
+      return joinHops(answers, error);
     }
     ending = held;
     const { unfinished } = answers.at(-1) as Performed;
@@ -64,7 +62,7 @@ export async function* askInHops(
     next = unfinished && mayGoOn ? await findNext(request, answers, unfinished) : undefined;
   }
   if (ending.length > 0) yield ending;
-  return joinHops(answers, undefined, monotonic() - started);
+  return joinHops(answers);
 }
 
 /** The deltas to pass on now. From a stop on after which the answer may go on, they are held: readers get them if it does not. */
@@ -116,13 +114,9 @@ function isOfThisMachine(error: GatewayError): boolean {
 }
 
 /** Joins the answers of several requests into one, with the failure of the next request. */
-function joinHops(answers: readonly Performed[], failure: GatewayError | undefined, ms: number): Performed {
-  const [first, ...others] = answers as [Performed, ...Performed[]];
-  const attempts = countAttempts(answers) + (failure?.details.attempts ?? 0);
-  const durationMs = Math.round(ms);
-  if (others.length === 0 && failure === undefined)
-    return { ...first, result: { ...first.result, attempts, durationMs } };
-  const last = others.at(-1) ?? first;
+function joinHops(answers: readonly Performed[], failure?: GatewayError): Performed {
+  const last = answers.at(-1) as Performed;
+  if (answers.length === 1 && failure === undefined) return last;
   const lost =
     failure === undefined ? [] : [{ result: emptyResult(''), error: failure, isFree: failure.billed === 'no' }];
   const hops: Hop[] = [...answers.map((hop) => ({ ...hop, isFree: hop.isRecorded })), ...lost];
@@ -132,10 +126,10 @@ function joinHops(answers: readonly Performed[], failure: GatewayError | undefin
   );
   const error = failure ?? last.error;
   return {
-    result: { ...result, attempts, durationMs, complete: error === undefined && result.complete },
+    result: { ...result, complete: error === undefined && result.complete },
     error: error && stoppedIn(error),
     request: last.request,
-    attempts,
+    attempts: countAttempts(answers) + (failure?.details.attempts ?? 0),
     isRecorded: answers.every(({ isRecorded }) => isRecorded),
     hops,
   };

@@ -11,11 +11,14 @@ import type { FilePicture, MemoryPicture, Picture, Reply } from './client-types.
 import { describeImage } from './image-store.ts';
 import type { Result, ResultImage } from './result.ts';
 
+/** A result whose images have their place. */
+type KeptResult<Image extends Picture> = Omit<Result, 'images' | 'files'> & Pick<Reply<Image>, 'images' | 'files'>;
+
 /** The place for the images of one call. */
 export interface ImageSink<Image extends Picture> {
   store: BlobStore;
-  /** The reply for the caller with its images: those that were stored before the signal ended the call. */
-  keep(result: Result, signal: AbortSignal): Promise<Reply<Image>>;
+  /** The result with its images at their place: those that were stored before the signal ended the call. */
+  keep(result: Result, signal: AbortSignal): Promise<KeptResult<Image>>;
 }
 
 /** Keeps images in memory. */

@@ -16,7 +16,7 @@ import { drainDeltas } from './deltas.ts';
 import { createAccumulator, type Accumulator } from './accumulator.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { keepGoodImages, type ImageStore, type ReplyBounds } from './image-store.ts';
-import { type Answer } from './result.ts';
+import type { Answer, Result } from './result.ts';
 import { emptyResult } from './arriving-reply.ts';
 import { isCut, looksLikeSse, oneChunk, peek, readDiverted, readOn, untilCut } from './reply-body.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
@@ -168,13 +168,16 @@ async function finishReading(
   const over = await watch();
   // A stream that said why it ends is whole: the time ran out while its connection was left open.
   const late = isStreamed && decoder.progress !== 'open' ? undefined : over;
-  const { result, error: cutCall, unfinished } = accumulator.result();
-  result.format = format.name;
-  const told = isStreamed ? undefined : readCostHeader(reply.headers['x-litellm-response-cost']);
-  if (told !== undefined) result.toldCost ??= { amount: told, currency: 'USD' };
+  const { result: came, error: cutCall, unfinished } = accumulator.result();
+  const told = isStreamed || came.toldCost ? undefined : readCostHeader(reply.headers['x-litellm-response-cost']);
   const error = cut ?? store.failure() ?? late ?? cutCall;
-  // With an error a reply is not complete, whatever it said about itself.
-  if (error !== undefined) result.complete = false;
+  const result: Result = {
+    ...came,
+    format: format.name,
+    ...(told !== undefined && { toldCost: { amount: told, currency: 'USD' } }),
+    // With an error a reply is not complete, whatever it said about itself.
+    complete: error === undefined && came.complete,
+  };
   return { result, error: withRequest(error, reply), unfinished };
 }
 

@@ -89,10 +89,8 @@ const usage = v.object({
   searches: optionalKey(count, 'searches of the service'),
 });
 
-/** Facts of an answer that its replies do not have: whether it is complete, its attempts and its time. */
-type OfTheAnswer = 'complete' | 'attempts' | 'durationMs';
-
-const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNullable<Result[Name]>> } = {
+/** Whether an answer is complete is known only when all of its replies are. */
+const rows: { [Name in Exclude<keyof Result, 'complete'>]-?: ReplyField<NonNullable<Result[Name]>> } = {
   model: {},
   format: {},
   modelVersion: { shown: optionalKey(text, 'the model that answered, as the reply names it'), join: known },

@@ -105,9 +105,6 @@ export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   complete: boolean;
   /** Number of requests for the answer, if the service ended it in the middle and another request went on; retries do not count. */
   requests?: number;
-  /** Number of requests that were sent for the answer, retries included. */
-  attempts: number;
-  durationMs: number;
 }
 
 /** A result, and the error beside it if the reply was cut, or an image was bad: the parts so far are kept. */

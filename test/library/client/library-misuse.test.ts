@@ -144,7 +144,7 @@ test.each(noKeys)('a key that is %s is told as a key, and nothing is sent', asyn
   });
 });
 
-test('ask tells how many requests it took, and how long', async ({ server, client }) => {
+test('ask tells how many requests it took', async ({ server, client }) => {
   for (let count = 0; count < 2; count++) server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: '{}' });
   server.reply({ body: textReply('Hello') });
   const asking = client();
@@ -152,8 +152,7 @@ test('ask tells how many requests it took, and how long', async ({ server, clien
   const deltas = asking.ask(request);
   let next = await deltas.next();
   while (!next.done) next = await deltas.next();
-  expect(next.value).toMatchObject({ attempts: 3, result: { text: 'Hello', attempts: 3 } });
-  expect(next.value.result.durationMs).toBeGreaterThan(0);
+  expect(next.value).toMatchObject({ attempts: 3, result: { text: 'Hello' } });
 });
 
 test('what is null is left out: options of a client and of a call, and fields of a request', async ({

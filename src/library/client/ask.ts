@@ -6,10 +6,9 @@ import type { Use } from '../vendors/services.ts';
 import { askInHops, type ContinuationOptions, type Hop } from './continuation.ts';
 import { describeCutPrompt } from './cut-prompt.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
-import type { GatewayClient } from './gateway-client.ts';
 import type { PaidEnd } from './payment.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
-import type { PayOptions } from './repairs.ts';
+import { type ModelSending, type PayOptions, sendPaid } from './repairs.ts';
 import type { Answer, InsteadOf, Result } from './result.ts';
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
@@ -46,9 +45,6 @@ export interface AskOptions extends PayOptions, ContinuationOptions, Pick<ReadOp
 /** The options of a call with its deadline. */
 type BoundedAskOptions = AskOptions & { deadline: Deadline };
 
-/** The members of a client that are needed to ask. */
-type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent' | 'endpoint'>;
-
 /**
  * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. If the service
  * ends the answer in the middle, the requests for the rest go the same way. Yields the deltas of one arriving chunk together. An
@@ -56,11 +52,11 @@ type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent' | 'end
  */
 export function ask(
   request: PreparedRequest,
-  client: AskingClient,
   options: BoundedAskOptions,
+  sending: ModelSending,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { store = createMemoryStore(), onEvent = client.onEvent, maxTurns } = options;
-  return askInHops(request, (hop, listener) => askHop(hop, client, { ...options, store, onEvent: listener }), {
+  const { store = createMemoryStore(), onEvent = sending.options.onEvent, maxTurns } = options;
+  return askInHops(request, (hop, listener) => askHop(hop, { ...options, store, onEvent: listener }, sending), {
     maxTurns,
     onEvent,
   });
@@ -68,11 +64,11 @@ export function ask(
 
 async function* askHop(
   request: PreparedRequest,
-  client: AskingClient,
   options: BoundedAskOptions & { store: BlobStore },
+  sending: ModelSending,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, endOf = () => checkEnd(deadline), mostImages, store } = options;
-  const { reply, attempts, prepared: sent, payment } = await client.sendPaid(request, options);
+  const { reply, attempts, prepared: sent, payment } = await sendPaid(request, options, sending);
   let end: PaidEnd = {};
   try {
     const { post, insteadOf } = sent;
@@ -81,9 +77,9 @@ async function* askHop(
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;
-    const modelEnds = isRecorded ? undefined : await client.models.tellEnd(came);
+    const modelEnds = isRecorded ? undefined : await sending.models.tellEnd(came);
     const passed = describePassedLimit(came, format.limits(post.body));
-    const cut = describeCutPrompt(post, came.usage?.inputTokens, client.endpoint.service);
+    const cut = describeCutPrompt(post, came.usage?.inputTokens, sending.endpoint.service);
     const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);
     const result = { ...came, ...(insteadOf && { insteadOf }), ...(modelEnds && { modelEnds }), warnings };
     const answer = { ...read, result, request: sent, attempts, isRecorded };

@@ -1,7 +1,6 @@
 import { type GatewayError, usageError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import type { Connection, Fetch } from '../transport/types.ts';
-import { services } from '../vendors/services.ts';
 import { ask, type PreparedRequest } from './ask.ts';
 import { checkCallOptions } from './check-options.ts';
 import type { ClientOptions, Sender } from './client-types.ts';
@@ -14,7 +13,7 @@ import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice } from './model-choice.ts';
 import type { Payments } from './payment.ts';
 import { type PaidExchange, type RepairOptions, sendFree, sendPaid } from './repairs.ts';
-import { type Sending, sendRequest, type SendOptions } from './send.ts';
+import type { SendOptions } from './send.ts';
 
 /** A sender as command line and batches have it. */
 export interface GatewayClient extends Sender {
@@ -59,8 +58,8 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
   const { memory } = endpoint;
   const own = options.connection ? undefined : connectLate(options);
   const fetch = composeFetch({ ...options, endpoint, connection: options.connection ?? (own as Connection) });
-  const models = openModels(options, { endpoint, fetch, options });
-  const sending = { endpoint, fetch, options, models };
+  const base = { endpoint, fetch, options };
+  const sending = { ...base, models: createModelChoice(base) };
   const withDeadline = <Options extends SendOptions>(call: Options): Options & { deadline: Deadline } => ({
     ...call,
     deadline: chooseDeadline(call, options),
@@ -71,7 +70,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
       const call = checkCallOptions(asking);
       requirePrepared(request);
       const bounded = withDeadline(call);
-      const deltas = ask(request, client, bounded);
+      const deltas = ask(request, bounded, sending);
       return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
     async send(request, call) {
@@ -104,7 +103,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
     fetch,
     onEvent: options.onEvent,
     payments: options.payments,
-    models,
+    models: sending.models,
     keyDigest: (word) => digestKey(endpoint, word),
     async close() {
       await own?.close();
@@ -121,28 +120,6 @@ function requirePrepared(request: Pick<PreparedRequest, 'post'> | undefined): vo
 function requireApiRequest(request: AnyApiRequest | undefined): void {
   if (typeof request?.path !== 'string')
     throw usageError('this takes a prepared request', "make one: await client.prepare({ model, prompt: 'hi' })");
-}
-
-/** Opens the choice of the model that a request goes to. */
-function openModels(options: GatewayClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
-  const { service, memory } = endpoint;
-  const { aliveMs, payments, onEvent } = options;
-  return createModelChoice({
-    aliveMs,
-    payments,
-    onEvent,
-    service,
-    memory,
-    // Without the hooks of requests to models: a list is free.
-    listModels(format, deadline) {
-      const send: Sender['send'] = async (given, call) => {
-        const request = applyLessons(given, memory);
-        return { request, ...(await sendRequest(request, { ...call, deadline }, { ...sending, endpoint })) };
-      };
-      const { listQuery: query } = services[service];
-      return readModelList({ send }, format, { query, policy: { retries: 0 }, onEvent() {} });
-    },
-  });
 }
 
 /** Ends a deadline together with the generator that it limits. */

@@ -3,12 +3,13 @@ import { GatewayError } from '../errors.ts';
 import { replaceModel } from '../formats/format.ts';
 import type { FormatName } from '../formats/types.ts';
 import { chooseDefault, describeEnd, endsWithin, isEnding, type ModelEnd } from '../vendors/model-rules.ts';
-import type { ServiceName } from '../vendors/services.ts';
-import type { ClientOptions } from './client-types.ts';
+import { services } from '../vendors/services.ts';
+import type { Sender } from './client-types.ts';
+import { applyLessons } from './correct.ts';
 import type { Deadline } from './deadline.ts';
-import type { ModelList } from './free-requests.ts';
+import { type ModelList, readModelList } from './free-requests.ts';
 import type { ListedModel } from './listed-model.ts';
-import type { Memory } from './memory.ts';
+import { type Sending, sendRequest } from './send.ts';
 import type { Result } from './result.ts';
 import type { PreparedRequest } from './ask.ts';
 
@@ -24,39 +25,28 @@ export interface ModelChoice {
   tellEnd(result: Pick<Result, 'model' | 'modelEnds'>): Promise<ModelEnd | undefined>;
 }
 
-/** The members of a client that are needed to choose models. */
-interface ChoosingClient extends Pick<ClientOptions, 'payments' | 'onEvent'> {
-  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
-  aliveMs?: number | undefined;
-  service: ServiceName;
-  memory: Memory;
-  listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
-}
-
-/** A client, and the facts of models that it has found so far. */
-interface Choosing extends ChoosingClient {
+/** The facts of models that a client has found so far, and what it needs to find more. */
+interface Choosing extends Sending {
   list: ReturnType<typeof createListReader>;
   replacements: Map<string, Promise<string | undefined>>;
   examined: Map<string, Promise<void>>;
 }
 
-export function createModelChoice(client: ChoosingClient): ModelChoice {
-  const choosing: Choosing = {
-    ...client,
-    list: createListReader(client),
-    replacements: new Map(),
-    examined: new Map(),
-  };
+/** Opens the choice of the model that a request goes to. */
+export function createModelChoice(sending: Sending): ModelChoice {
+  const list = createListReader(sending);
+  const choosing: Choosing = { ...sending, list, replacements: new Map(), examined: new Map() };
+  const { memory } = sending.endpoint;
   return {
     choose: (request, deadline) => chooseAsked(request, deadline, choosing),
     chooseOther: (error, request, deadline) => chooseOther(error, request, deadline, choosing),
     keep({ model, fallback, defaultFor, insteadOf }) {
-      if (defaultFor && insteadOf && model !== fallback) client.memory.set(choiceName(insteadOf.model), model);
+      if (defaultFor && insteadOf && model !== fallback) memory.set(choiceName(insteadOf.model), model);
     },
     async tellEnd({ model, modelEnds }) {
-      const end = modelEnds ?? (await client.memory.findEnd?.(model));
+      const end = modelEnds ?? (await memory.findEnd?.(model));
       if (end === undefined) return undefined;
-      await client.onEvent?.({ type: 'ends', end });
+      await sending.options.onEvent?.({ type: 'ends', end });
       return end;
     },
   };
@@ -68,7 +58,8 @@ function choiceName(model: string): string {
 }
 
 async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosing: Choosing): Promise<PreparedRequest> {
-  const { replacements, examined, aliveMs } = choosing;
+  const { replacements, examined, options } = choosing;
+  const { aliveMs } = options;
   const { model, defaultFor } = request;
   // A model that somebody named is never replaced.
   const other = defaultFor && ((await replacements.get(model)) ?? (await findKeptChoice(model, choosing)));
@@ -78,9 +69,9 @@ async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosin
 }
 
 /** The model that was chosen in place of a default within a day. */
-async function findKeptChoice(model: string, { memory, onEvent }: Choosing): Promise<string | undefined> {
-  const kept = memory.get(choiceName(model));
-  if (kept !== undefined) await onEvent?.({ type: 'kept', from: model, to: kept });
+async function findKeptChoice(model: string, { endpoint, options }: Choosing): Promise<string | undefined> {
+  const kept = endpoint.memory.get(choiceName(model));
+  if (kept !== undefined) await options.onEvent?.({ type: 'kept', from: model, to: kept });
   return kept;
 }
 
@@ -92,7 +83,8 @@ async function chooseOther(
 ): Promise<PreparedRequest | undefined> {
   if (!(error instanceof GatewayError) || error.billed !== 'no') return undefined;
   if (deadline.signal.aborted) return undefined;
-  const { replacements, examined, aliveMs, onEvent } = choosing;
+  const { replacements, examined, options } = choosing;
+  const { aliveMs, onEvent } = options;
   const { model, fallback, defaultFor } = request;
   const isGone = saysGone(error);
   const replacement =
@@ -114,7 +106,7 @@ async function examine(
   { model, post }: PreparedRequest,
   aliveMs: number,
   deadline: Deadline,
-  { list, onEvent }: Choosing,
+  { list, options: { onEvent } }: Choosing,
 ): Promise<void> {
   const end = findListedEnd(await list(post.format, deadline), model);
   if (typeof end === 'string') return void (await onEvent?.({ type: 'unknown', model, why: end }));
@@ -128,7 +120,7 @@ async function findReplacement(
   { model, post, defaultFor: use }: PreparedRequest,
   error: GatewayError,
   deadline: Deadline,
-  { service, list, payments, onEvent }: Choosing,
+  { endpoint: { service }, list, options: { payments, onEvent } }: Choosing,
 ): Promise<string | undefined> {
   const models = await list(post.format, deadline);
   if (use === undefined || models instanceof GatewayError) return undefined;
@@ -150,19 +142,30 @@ async function findReplacement(
  * Asks for the list of each format once, and returns the list, or the error if there is none. It throws only the error that ends
  * the call.
  */
-function createListReader(client: ChoosingClient) {
+function createListReader(sending: Sending) {
+  const { memory } = sending.endpoint;
   const lists = new Map<string, Promise<ListedModel[] | GatewayError>>();
   return (format: FormatName, deadline: Deadline) =>
     once(lists, format, async () => {
       try {
-        const found = await client.listModels(format, deadline);
-        await client.memory.keepList?.(found);
+        const found = await listModels(format, deadline, sending);
+        await memory.keepList?.(found);
         return found.models;
       } catch (error) {
         if (deadline.signal.aborted || !(error instanceof GatewayError)) throw error;
         return error;
       }
     });
+}
+
+/** The models that the service lists, without the hooks of requests to models: a list is free. */
+function listModels(format: FormatName, deadline: Deadline, sending: Sending): Promise<ModelList> {
+  const { service, memory } = sending.endpoint;
+  const send: Sender['send'] = async (given, call) => {
+    const request = applyLessons(given, memory);
+    return { request, ...(await sendRequest(request, { ...call, deadline }, sending)) };
+  };
+  return readModelList({ send }, format, { query: services[service].listQuery, policy: { retries: 0 }, onEvent() {} });
 }
 
 /** The end of a model by a list of models, or the reason that it is not known. */

@@ -2,7 +2,6 @@ import { GatewayError } from '../errors.ts';
 import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
 import type { PreparedRequest } from './ask.ts';
-import type { GatewayClientOptions } from './gateway-client.ts';
 import { applyLessons, correctionNames, type Learnt, learnFormat, learnFrom, toTaughtFormat } from './correct.ts';
 import type { Deadline } from './deadline.ts';
 import { countOn, type Resent } from './events.ts';
@@ -27,9 +26,9 @@ interface PaidRequest {
 /** A paid request as it was sent, and its reply. Who reads the reply ends the payment. */
 export interface PaidExchange extends Answered, PaidRequest {}
 
-interface RepairedSending extends Sending {
-  models: ModelChoice;
-  options: Sending['options'] & Pick<GatewayClientOptions, 'laneFallback' | 'explain' | 'payments'>;
+/** The parts that all requests of a client share, and the choice of the models that they go to. */
+export interface ModelSending extends Sending {
+  readonly models: ModelChoice;
 }
 
 /** The same, with the deadline of the call. */
@@ -66,7 +65,7 @@ interface Next {
 type Repair = (
   failed: Failed,
   own: RepairOptions,
-  sending: RepairedSending,
+  sending: ModelSending,
 ) => Next | undefined | Promise<Next | undefined>;
 
 /** The repairs of one request, the cheapest first. */
@@ -118,7 +117,7 @@ async function toOutgoing(
   return { original, apiRequest: applyLessons(await toTaughtFormat(original, memory), memory), paid };
 }
 
-function openPayment(prepared: PreparedRequest, own: RepairOptions, { options }: RepairedSending): PaidRequest {
+function openPayment(prepared: PreparedRequest, own: RepairOptions, { options }: ModelSending): PaidRequest {
   const { payments = options.payments } = own;
   return { prepared, payment: payments?.open(prepared) };
 }
@@ -130,7 +129,7 @@ function openPayment(prepared: PreparedRequest, own: RepairOptions, { options }:
 export async function sendPaid(
   prepared: PreparedRequest,
   own: RepairOptions,
-  sending: RepairedSending,
+  sending: ModelSending,
 ): Promise<PaidExchange> {
   const chosen = await sending.models.choose(prepared, own.deadline);
   const opened = openPayment(chosen, own, sending);
@@ -139,7 +138,7 @@ export async function sendPaid(
 }
 
 /** Sends a request that is not paid for. */
-export async function sendFree(given: AnyApiRequest, own: RepairOptions, sending: RepairedSending): Promise<Exchange> {
+export async function sendFree(given: AnyApiRequest, own: RepairOptions, sending: ModelSending): Promise<Exchange> {
   const { reply, attempts, apiRequest } = await sendAndRepair(given, undefined, own, sending);
   return { reply, attempts, request: apiRequest };
 }
@@ -152,7 +151,7 @@ async function sendAndRepair(
   given: AnyApiRequest,
   paid: PaidRequest | undefined,
   own: RepairOptions,
-  sending: RepairedSending,
+  sending: ModelSending,
 ): Promise<Answered & Outgoing> {
   const { options, endpoint } = sending;
   const { deadline, onEvent = options.onEvent } = own;
@@ -208,7 +207,7 @@ async function findRepair(
   failed: Failed,
   tried: ReadonlySet<Repair>,
   own: RepairOptions,
-  sending: RepairedSending,
+  sending: ModelSending,
 ): Promise<[Repair, Next] | undefined> {
   for (const repair of [...ofRequest, ...others]) {
     if (tried.has(repair) || own.deadline.signal.aborted) continue;

@@ -33,9 +33,9 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
 
 /** The parts that all requests of a client share. */
 export interface Sending {
-  endpoint: Endpoint;
-  fetch: Fetch;
-  options: Pick<GatewayClientOptions, 'retries' | 'retryMaxWaitMs' | 'retrySafeOnly' | 'busyRetries' | 'onEvent'>;
+  readonly endpoint: Endpoint;
+  readonly fetch: Fetch;
+  readonly options: GatewayClientOptions;
 }
 
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
@@ -83,7 +83,7 @@ export async function sendRequest(
 }
 
 function toRetryPolicy(
-  { retries, retryMaxWaitMs, retrySafeOnly = false, busyRetries }: Sending['options'],
+  { retries, retryMaxWaitMs, retrySafeOnly = false, busyRetries }: GatewayClientOptions,
   own: Partial<RetryPolicy> = {},
 ): RetryPolicy {
   return {

@@ -215,6 +215,11 @@ export function settingError(message: string, advice: Advice & Pick<ErrorDetails
   return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
+/** The name of a request in errors: `POST https://host/path`, without its query. */
+export function describeRequest({ method = 'POST', url }: { method?: string | undefined; url: URL }): string {
+  return `${method} ${url.origin}${url.pathname}`;
+}
+
 /** The error of a reply that came, and cannot be read or does not fit its format. The parts before the fault are kept. */
 export function badReply(message: string, details: ErrorDetails = {}): GatewayError {
   return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, ...details });

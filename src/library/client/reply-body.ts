@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { badReply, GatewayError } from '../errors.ts';
 import { maxBytes, type ReadText } from '../formats/parse-reply.ts';
 import { type Base64Diversion, divertBase64, divertedLength } from '../scan/json-scan.ts';
+import { toReadableBody } from '../transport/readable-body.ts';
 
 /** Whether the connection ended before the reply did. */
 export function isCut(error: unknown): error is GatewayError {
@@ -48,18 +49,15 @@ function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   return first && others.length === 0 ? first : Buffer.concat(chunks);
 }
 
-/** The chunks of a body that were seen, and then the rest. Not a generator: its `return` would wait for the next chunk. */
+/** The chunks of a body that were seen, and then the rest. */
 export function readOn(seen: Uint8Array[], body: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
-  return {
-    next() {
+  return toReadableBody(
+    () => {
       const value = seen.shift();
       return value === undefined ? body.next() : Promise.resolve({ done: false, value });
     },
-    return: async () => (await body.return?.()) ?? { done: true, value: undefined },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+    () => body.return?.(),
+  );
 }
 
 const firstLine = /^(?:(?:event|data|id|retry)?:|error:\s*\{)/;

@@ -1,7 +1,8 @@
-import { GatewayError } from '../errors.ts';
+import { describeRequest, GatewayError } from '../errors.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
+import { toReadableBody } from '../transport/readable-body.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { CallOptions } from './client-types.ts';
@@ -48,7 +49,7 @@ export async function sendRequest(
   const { deadline, payment, onEvent = options.onEvent } = own;
   const { format, use, streamsContent } = apiRequest;
   const request = addressRequest(endpoint, apiRequest, own.sample);
-  const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
+  const name = describeRequest(request);
   const explainFailure = (error: unknown, phase: Parameters<Deadline['explain']>[1]) => {
     const explained = deadline.explain(error, phase);
     // An error that stays unchanged has the destination of the request.
@@ -95,7 +96,7 @@ function toRetryPolicy(
   };
 }
 
-/** A body whose errors are explained. Not a generator, which is slower: every chunk of every reply passes here. */
+/** A body whose errors are explained. */
 function withExplainedErrors(
   body: AsyncIterable<Uint8Array>,
   explain: (error: unknown) => unknown,
@@ -104,11 +105,8 @@ function withExplainedErrors(
   const rethrow = (error: unknown): never => {
     throw explain(error);
   };
-  return {
-    next: () => source.next().catch(rethrow),
-    return: async () => (await source.return?.()) ?? { done: true, value: undefined },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  return toReadableBody(
+    () => source.next().catch(rethrow),
+    () => source.return?.(),
+  );
 }

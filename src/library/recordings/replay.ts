@@ -1,4 +1,4 @@
-import { badReply, GatewayError } from '../errors.ts';
+import { badReply, describeRequest, GatewayError } from '../errors.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import { hasEnd, listFiles, listRequestFolders, readRecordings } from './folder.ts';
 import { parseHead, parseRecordingLine, readRecordingLines, type RecordingEnd, type RecordingLine } from './format.ts';
@@ -96,14 +96,10 @@ const lossReasons = {
 };
 
 /** The error of the recorded exchange, whose connection was lost in a part of the reply; after `left` there is nothing more to replay. */
-function lossIn(
-  part: 'head' | 'body',
-  ended: Exclude<RecordingEnd, 'end'>,
-  { method = 'POST', url }: ToldRequest,
-): GatewayError {
+function lossIn(part: 'head' | 'body', ended: Exclude<RecordingEnd, 'end'>, asked: ToldRequest): GatewayError {
   const words = lossReasons[ended];
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
-  const request = `${method} ${url.origin}${url.pathname}`;
+  const request = describeRequest(asked);
   const facts = { sent: 'no', billed: 'no', request, cause: Object.assign(new Error(words), { code }) } as const;
   if (part === 'body')
     return new GatewayError('incomplete', `the reply was cut: ${words}`, { ...facts, retryable: true });

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { badReply, GatewayError, getErrorMessage } from '../errors.ts';
+import { toReadableBody } from './readable-body.ts';
 import type { HttpReply } from './types.ts';
 
 /** A few kilobytes could become terabytes: past the first bytes, no reply is so much smaller when it is compressed. */
@@ -30,7 +31,7 @@ export function decompress(reply: HttpReply, encoding: string, request: string):
   return {
     ...reply,
     headers,
-    body: open === undefined ? unread(wire, failUnread) : decodeWire(wire, open, failUnread),
+    body: decodeWire(wire, open, failUnread),
   };
 }
 
@@ -92,25 +93,13 @@ async function throwUnread(
 
 type Fail = (fault: string) => Promise<never>;
 
-function unread(wire: WireBody, fail: Fail): AsyncIterableIterator<Uint8Array> {
-  return {
-    next: () => fail('which this program cannot read'),
-    async return() {
-      await wire.source.return?.();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}
-
-/** Not written as a generator, whose `return` would wait for the next chunk. */
-function decodeWire(wire: WireBody, open: OpenDecoder, fail: Fail): AsyncIterableIterator<Uint8Array> {
+/** The body without its encoding; `open` is undefined for an encoding that cannot be read. */
+function decodeWire(wire: WireBody, open: OpenDecoder | undefined, fail: Fail): AsyncIterableIterator<Uint8Array> {
   let decoder: ReturnType<OpenDecoder> | undefined;
   let output: AsyncIterator<Uint8Array> | undefined;
-  return {
-    async next() {
+  return toReadableBody(
+    async () => {
+      if (open === undefined) return fail('which this program cannot read');
       try {
         decoder ??= Readable.from(readWire(wire)).pipe(open());
         output ??= bounded(decoder[Symbol.asyncIterator]() as AsyncIterator<Buffer>, wire);
@@ -123,15 +112,11 @@ function decodeWire(wire: WireBody, open: OpenDecoder, fail: Fail): AsyncIterabl
       if (wire.failure !== undefined) throw wire.failure;
       return { done: true, value: undefined };
     },
-    async return() {
+    async () => {
       await wire.source.return?.();
       decoder?.destroy();
-      return { done: true, value: undefined };
     },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  );
 }
 
 async function* bounded(chunks: AsyncIterator<Uint8Array>, wire: WireBody): AsyncGenerator<Uint8Array> {

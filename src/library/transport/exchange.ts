@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
-import { badReply, type GatewayError } from '../errors.ts';
+import { badReply, describeRequest, type GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from '../body.ts';
 import type { ConnectionPool } from './connection.ts';
 import { type Proxy, proxyAuthorization, proxyRefused } from './proxy.ts';
@@ -52,12 +52,7 @@ export async function startExchange(
   });
   const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (options.acceptsAnyHead || encoding === '' || encoding === 'identity') return reply;
-  return decompress(reply, encoding, describeDestination(request));
-}
-
-/** The destination of a request, for errors. */
-function describeDestination({ method = 'POST', url }: HttpRequest): string {
-  return `${method} ${url.origin}${url.pathname}`;
+  return decompress(reply, encoding, describeRequest(request));
 }
 
 /** Method, headers and body; only a request that needs no body by its method is sent without a length. */
@@ -162,7 +157,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #explain(reason: unknown): GatewayError {
-    const request = describeDestination(this.#request);
+    const request = describeRequest(this.#request);
     return networkError(reason, this.#phase, this.#request.url.host).withDefaults({ request });
   }
 }

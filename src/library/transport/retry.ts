@@ -1,5 +1,5 @@
 import { longestTimerMs } from '../clock.ts';
-import { endSignals, GatewayError, type RetryNotice } from '../errors.ts';
+import { describeRequest, endSignals, GatewayError, type RetryNotice } from '../errors.ts';
 import { type Gate, type Sleep, sleepByTimer } from './gate.ts';
 import type { Answered, Fetch, FetchCall, HttpReply, HttpRequest, RetryPolicy } from './types.ts';
 
@@ -126,14 +126,14 @@ const errorBodyBytes = 1024 * 1024;
 const errorBodyMs = 5000;
 
 async function readErrorReply(
-  { method = 'POST', url }: HttpRequest,
+  request: HttpRequest,
   { status, headers, body, recordedAt }: HttpReply,
   { signal, classify }: RetryOptions,
 ): Promise<FailedAttempt> {
   const bytes = await readErrorBytes(body);
   if (!isTimeout(signal)) signal.throwIfAborted();
   const classified = await classify({ status, headers, body: bytes.toString(), bytes });
-  const known = classified.withDefaults({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
+  const known = classified.withDefaults({ status, sent: 'yes', request: describeRequest(request) });
   const error = recordedAt === undefined ? known : known.withDetails({ sent: 'no', billed: 'no' });
   const { retryAfterMs, retryable } = error.details;
   return {

@@ -2,6 +2,7 @@ import type { DivertedString } from '../scan/json-scan.ts';
 import type { ImageStore } from './image-store.ts';
 import type { ResultImage } from './result.ts';
 import { type HeadMatch, matchDataUrl, matchLinkTarget, matchMarkdownImage } from '../scan/data-url.ts';
+import { isBase64Byte } from '../scan/json-bytes.ts';
 
 /** Takes files that are data URLs in the text of one block out of it, streamed or whole (deviations 1, 2 and 4). */
 export interface TextFilter {
@@ -167,7 +168,7 @@ export class DataUrlSplitter {
 
   #isBase64(code: number): boolean {
     if (code === 0x3d) this.#padded = true;
-    else if (this.#padded || base64Codes[code] !== 1) return false;
+    else if (this.#padded || !isBase64Byte(code)) return false;
     return true;
   }
 
@@ -183,10 +184,6 @@ export class DataUrlSplitter {
     return at + close + 1;
   }
 }
-
-const base64Codes = new Uint8Array(128);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
-  base64Codes[char.charCodeAt(0)] = 1;
 
 function matchAt(text: string, at: number): HeadMatch {
   const code = text.charCodeAt(at);

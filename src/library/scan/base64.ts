@@ -1,12 +1,12 @@
 import { badReply, type GatewayError } from '../errors.ts';
 import { blockSize, giveBlock, takeBlock } from '../files/block-writer.ts';
-import { latin1 } from './json-bytes.ts';
+import { base64Characters, latin1 } from './json-bytes.ts';
 
 const skipped = 0xfe;
 const padding = 0xfd;
 const invalid = 0xff;
 const kinds = new Uint8Array(256).fill(invalid);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_') kinds[char.charCodeAt(0)] = 0;
+for (const char of base64Characters) kinds[char.charCodeAt(0)] = 0;
 for (const char of ' \t\r\n') kinds[char.charCodeAt(0)] = skipped;
 kinds['='.charCodeAt(0)] = padding;
 

@@ -184,13 +184,14 @@ export function readString(bytes: Uint8Array, start: number, lines: boolean): St
   return unescape(bytes.subarray(0, end), start, () => true);
 }
 
+/** The characters of both alphabets of Base64. */
+export const base64Characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_';
+
 const base64Bytes = new Uint8Array(256);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=') {
-  base64Bytes[char.charCodeAt(0)] = 1;
-}
+for (const char of `${base64Characters}=`) base64Bytes[char.charCodeAt(0)] = 1;
 
 /** Whether a byte is Base64 of either alphabet or padding. */
-function isBase64Byte(byte: number): boolean {
+export function isBase64Byte(byte: number): boolean {
   return base64Bytes[byte] === 1;
 }
 

@@ -3,10 +3,11 @@ import type { BatchFormat, BatchInfo, BatchPage, BatchParts } from '../formats/b
 import type { AnyApiRequest } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { arrivingLines } from '../files/lines.ts';
-import { type DivertedString, divertBase64 } from '../scan/json-scan.ts';
+import type { DivertedString } from '../scan/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
 import type { Answered } from '../transport/types.ts';
+import { readDiverted } from './reply-body.ts';
 import type { SendOptions } from './send.ts';
 import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';
@@ -37,7 +38,7 @@ export interface SentFile {
   name: string;
 }
 
-/** A larger result, or reply about batches, is invalid: no model writes so much. */
+/** A larger result is invalid: no model writes so much. */
 const maxBytes = 256 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: AuthUse): BatchApi {
@@ -152,17 +153,11 @@ function uploadPlace(reply: HttpReply, start: string): Pick<AnyApiRequest, 'path
 
 /** A JSON object about batches. Those of other programs can have their results in it, of which the pictures are left out. */
 async function readJsonObject(reply: HttpReply): Promise<JsonObject> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of divertBase64(reply.body, { open: async () => nowhere }, { mode: 'json' })) {
-    bytes += part.byteLength;
-    if (bytes > maxBytes) throw badBatchReply(reply, 'the reply is too large');
-    parts.push(Uint8Array.from(part));
-  }
-  const text = Buffer.concat(parts).toString();
+  const { text, cut } = await readDiverted(reply.body[Symbol.asyncIterator](), { open: async () => nowhere });
+  if (cut) throw cut;
   if (text.trim() === '') return {};
   try {
-    const value = parseFlat(text.replace(/^\uFEFF/, ''));
+    const value = parseFlat(text);
     if (isObject(value)) return value;
   } catch {
     // Reported below.

@@ -1,3 +1,4 @@
+import { imageFacts } from './image-type.ts';
 import { type Color, type Bitmap, shrink } from './pixels/bitmap.ts';
 import { minOf } from '../long-lists.ts';
 
@@ -94,11 +95,14 @@ export function describeTooLarge({ width, height }: { width: number; height: num
   return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
 }
 
-/** The pixels of an image, or the reason that there are none. What decodes them is loaded only then. */
-export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { reason: string }> {
-  const { decodeWithin } = await import('./pixels/codec.ts');
-  const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
-  if (decoded === 'damaged') return { reason: 'it cannot be decoded' };
-  if ('tooLarge' in decoded) return { reason: describeTooLarge(decoded.tooLarge) ?? '' };
-  return decoded.bitmap ?? { reason: `${decoded.mimeType} cannot be decoded here` };
+/** The pixels of an image, or the reason that there are none. The code that decodes them is loaded only then. */
+export async function decodePreview(bytes: Buffer, declaredType: string): Promise<Bitmap | { reason: string }> {
+  const { mimeType = declaredType, width = 0, height = 0 } = imageFacts(bytes);
+  const damaged = { reason: 'it cannot be decoded' };
+  if (width * height === 0) return damaged;
+  const tooLarge = describeTooLarge({ width, height });
+  if (tooLarge !== undefined) return { reason: tooLarge };
+  const { readJpeg, readPng } = await import('./pixels/codec.ts');
+  const read = { 'image/png': readPng, 'image/jpeg': readJpeg }[mimeType];
+  return read ? read(bytes, maxPixels).catch(() => damaged) : { reason: `${mimeType} cannot be decoded here` };
 }

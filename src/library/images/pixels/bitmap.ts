@@ -15,40 +15,6 @@ export type Color = readonly [number, number, number];
 /** Largest image that is read or drawn, in pixels: an input of a few bytes must not fill the memory. */
 export const maxPixels = 64 * 2 ** 20;
 
-/** Flips horizontally. */
-export function mirror(bitmap: Bitmap): Bitmap {
-  const { width, height } = bitmap;
-  return remap(bitmap, { width, height }, (x, y) => y * width + (width - 1 - x));
-}
-
-/** Rotates clockwise. */
-export function rotate(bitmap: Bitmap, degrees: 90 | 180 | 270): Bitmap {
-  const { width, height } = bitmap;
-  const turned = degrees === 180 ? { width, height } : { width: height, height: width };
-  const from = {
-    90: (x: number, y: number) => (height - 1 - x) * width + y,
-    180: (x: number, y: number) => (height - 1 - y) * width + (width - 1 - x),
-    270: (x: number, y: number) => x * width + (width - 1 - y),
-  };
-  return remap(bitmap, turned, from[degrees]);
-}
-
-/** A new image; `from` gives the source index of each pixel. */
-function remap(bitmap: Bitmap, { width, height }: Size, from: (x: number, y: number) => number): Bitmap {
-  const source = toPixels(bitmap);
-  const target = new Uint32Array(width * height);
-  for (let y = 0, at = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) target[at++] = source[from(x, y)] ?? 0;
-  }
-  return { width, height, data: new Uint8Array(target.buffer) };
-}
-
-/** One number for each pixel; a copy if the bytes are not aligned. */
-function toPixels({ data }: Bitmap): Uint32Array {
-  const aligned = data.byteOffset % 4 === 0 ? data : data.slice();
-  return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4);
-}
-
 /** Each new pixel is the mean of the pixels that it covers; transparent pixels do not count for the colour. */
 export function shrink(bitmap: Bitmap, width: number, height: number): Bitmap {
   if (width === bitmap.width && height === bitmap.height) return bitmap;

@@ -1,50 +1,11 @@
 import jpeg from 'jpeg-js';
-import { imageSize } from 'image-size';
 import { promisify } from 'node:util';
 import { crc32, deflate, deflateSync, inflateSync } from 'node:zlib';
 import { type DecodedPng, convertIndexedToRgb, decode } from 'fast-png';
-import { sniffType } from '../image-type.ts';
-import { mirror, maxPixels, type Bitmap, rotate, type Size } from './bitmap.ts';
+import { maxPixels, type Bitmap } from './bitmap.ts';
 
-/** An input image: its pixels, if its type can be decoded. */
-interface Decoded {
-  mimeType: string;
-  bitmap: Bitmap | undefined;
-}
-
-/**
- * Decodes PNG and JPEG, turned upright. An image with more than `most` pixels is refused before it
- * is decoded.
- */
-export async function decodeWithin(
-  { bytes, mimeType: declared }: { bytes: Buffer; mimeType: string },
-  most: number,
-): Promise<Decoded | { tooLarge: Size } | 'damaged'> {
-  const mimeType = sniffType(bytes) ?? declared;
-  let facts: ReturnType<typeof imageSize>;
-  try {
-    facts = imageSize(bytes);
-  } catch {
-    return 'damaged';
-  }
-  const { width, height, orientation } = facts;
-  if (!width || !height) return 'damaged';
-  if (width * height > most) return { tooLarge: { width, height } };
-  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, bitmap: undefined };
-  const decode = mimeType === 'image/png' ? readPng : readJpeg;
-  const decoded = await decode(bytes, most).catch(() => undefined);
-  if (!decoded) return 'damaged';
-  return { mimeType, bitmap: turnUpright(decoded, orientation) };
-}
-
-/** Applies the orientation of the EXIF data. */
-function turnUpright(bitmap: Bitmap, orientation = 1): Bitmap {
-  const degrees = orientation >= 7 ? 270 : orientation >= 5 ? 90 : orientation >= 3 ? 180 : undefined;
-  const turned = degrees === undefined ? bitmap : rotate(bitmap, degrees);
-  return [2, 4, 5, 7].includes(orientation) ? mirror(turned) : turned;
-}
-
-async function readJpeg(bytes: Buffer, most: number): Promise<Bitmap> {
+/** Reads a JPEG. Throws if it is damaged, or has more pixels. */
+export async function readJpeg(bytes: Buffer, most: number): Promise<Bitmap> {
   const { width, height, data } = jpeg.decode(bytes, {
     useTArray: true,
     formatAsRGBA: true,

@@ -151,8 +151,8 @@ export function readLedgerHead(fd: number, path: string): string {
 
 /** The whole lines of a file from an offset on, each with the offset of its end. Unreadable lines are skipped. */
 export function* readLedger(fd: number, from = 0): Generator<{ line: LedgerLine | undefined; end: number }, void> {
-  for (const { text, whole, end } of splitNow(readBlocks(fd, from), from))
-    if (whole) yield { line: parseLedgerLine(text), end };
+  for (const { text, whole, offset, bytes } of splitNow(readBlocks(fd, from), from))
+    if (whole) yield { line: parseLedgerLine(text), end: offset + bytes };
 }
 
 const blockBytes = 64 * 1024;

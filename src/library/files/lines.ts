@@ -61,8 +61,15 @@ export async function* readBlocks(handle: FileHandle, from = 0): AsyncGenerator<
 
 async function* splitIntoLines(
   chunks: AsyncIterable<Uint8Array>,
-  { from = 0, maxBytes = maxLineBytes, leavesOut }: LineOptions,
+  options: LineOptions,
 ): AsyncGenerator<Iterable<Line>, void> {
+  const { split, rest } = createLineSplitter(options);
+  for await (const chunk of chunks) yield split(chunk);
+  yield rest();
+}
+
+/** Splits chunks into lines. The lines of a chunk must be read before the next chunk is split. */
+function createLineSplitter({ from = 0, maxBytes = maxLineBytes, leavesOut }: LineOptions) {
   let [number, offset] = [1, from];
   // The beginning of a line that continues in the next chunk.
   let [begun, begunBytes]: [Buffer[], number] = [[], 0];
@@ -90,18 +97,25 @@ async function* splitIntoLines(
       start = end;
     }
   }
-  for await (const { buffer, byteOffset, byteLength } of chunks) {
-    const chunk = Buffer.from(buffer, byteOffset, byteLength);
-    const start = chunk.lastIndexOf(lineFeed) + 1;
-    if (start > 0) yield finishLines(chunk.subarray(0, start));
-    begunBytes += byteLength - start;
-    const before = start === 0 ? begun.at(-1) : undefined;
-    // The rest of a line that is too long is counted, and not kept.
-    if (begunBytes > maxBytes) begun = [];
-    else if (before && leavesOut?.(chunk, before)) continue;
-    else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
-  }
-  if (begunBytes > 0) yield [finishLine(Buffer.alloc(0), false)];
+  return {
+    /** The lines that end in a chunk. */
+    *split({ buffer, byteOffset, byteLength }: Uint8Array): Generator<Line, void> {
+      const chunk = Buffer.from(buffer, byteOffset, byteLength);
+      const start = chunk.lastIndexOf(lineFeed) + 1;
+      if (start > 0) yield* finishLines(chunk.subarray(0, start));
+      begunBytes += byteLength - start;
+      const before = start === 0 ? begun.at(-1) : undefined;
+      // The rest of a line that is too long is counted, and not kept.
+      if (begunBytes > maxBytes) begun = [];
+      else if (before && leavesOut?.(chunk, before)) return;
+      // A reader can use the memory of the chunk again.
+      else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
+    },
+    /** The last line, if it has no end. */
+    *rest(): Generator<Line, void> {
+      if (begunBytes > 0) yield finishLine(Buffer.alloc(0), false);
+    },
+  };
 }
 
 function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'> {
@@ -123,25 +137,11 @@ export async function* arrivingLines(
   for await (const lines of splitIntoLines(chunks, { maxBytes })) yield* lines;
 }
 
-/** The lines of a file that is read synchronously, each with the byte offset of its end: for files so short that promises take most of the time. */
-export function* splitNow(
-  blocks: Iterable<Buffer>,
-  from = 0,
-): Generator<Pick<Line, 'text' | 'whole'> & { end: number }, void> {
-  let [begun, offset]: [Buffer[], number] = [[], from];
-  for (const block of blocks) {
-    let start = 0;
-    for (let end = block.indexOf(lineFeed) + 1; end > 0; end = block.indexOf(lineFeed, start) + 1) {
-      const part = block.subarray(start, end - 1);
-      const line = begun.length === 0 ? part : Buffer.concat([...begun, part]);
-      yield { text: line.toString(), whole: true, end: offset + end };
-      [begun, start] = [[], end];
-    }
-    // A reader can use the memory of the block again.
-    if (start < block.length) begun.push(Buffer.from(block.subarray(start)));
-    offset += block.length;
-  }
-  if (begun.length > 0) yield { text: Buffer.concat(begun).toString(), whole: false, end: offset };
+/** The lines of a file that is read synchronously: for files so short that promises take most of the time. */
+export function* splitNow(blocks: Iterable<Buffer>, from = 0): Generator<Line, void> {
+  const { split, rest } = createLineSplitter({ from, maxBytes: Infinity });
+  for (const block of blocks) yield* split(block);
+  yield* rest();
 }
 
 /** The file, open for reading; undefined if it does not exist. */

@@ -103,11 +103,11 @@ function* readBlocks(path: string): Generator<Buffer> {
  */
 export async function* readRecordingLines(path: string): AsyncGenerator<string> {
   let turnedAt = 0;
-  for (const { text, end } of splitNow(readBlocks(path))) {
+  for (const { text, offset } of splitNow(readBlocks(path))) {
     yield text;
-    if (end - turnedAt < blockBytes) continue;
+    if (offset - turnedAt < blockBytes) continue;
     // Signals and other requests have their turn here.
-    turnedAt = end;
+    turnedAt = offset;
     await nextTurn();
   }
 }

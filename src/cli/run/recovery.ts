@@ -75,38 +75,29 @@ export async function saveLost(
   thrown: { value: unknown } | undefined,
   { report, io, ui }: { report: Report; io: Io; ui: Ui },
 ): Promise<{ thrown: { value: unknown } | undefined; kept: string | undefined }> {
-  const input = (kept?: string, unsaved: Partial<UnsavedReply> = {}): RecoveryInput => ({
-    report: withUnsaved({ ...report, kept: kept ?? report.kept }, unsaved),
-    io,
-    redaction: ui,
-  });
-  if (failure === undefined && isUnread(thrown?.value)) {
-    const { error, kept } = await saveUnread(thrown?.value, input());
-    return { thrown: { value: error }, kept };
-  }
-  const end = async ({ error, kept }: Lost) => {
-    if (thrown === undefined || !takesPrecedence(thrown.value)) return { thrown: { value: error }, kept };
-    if (kept !== undefined) await ui.warn(recoverToHint(kept, report));
-    return { thrown, kept };
-  };
-  let known = report.kept;
+  const isBroken = thrown !== undefined && isBug(thrown.value);
+  const error = isBroken ? toGatewayError(thrown.value) : (failure ?? thrown?.value);
+  const lost = isBroken ? listAfterBug(report) : listUnsaved(failure, error, report, io);
+  if (lost === undefined || !(error instanceof GatewayError)) return { thrown, kept: report.kept };
+  const saved = await saveForRecovery(error, { report: lost, io, redaction: ui });
+  const isEnded = thrown?.value instanceof GatewayError && endSignals.has(thrown.value.class);
+  if (!isEnded) return { thrown: { value: saved.error }, kept: saved.kept };
+  if (saved.kept !== undefined) await ui.warn(recoverToHint(saved.kept, report));
+  return { thrown, kept: saved.kept };
+}
+
+/** The report with the parts of the answer that a run loses by an error; undefined if it loses none. */
+function listUnsaved(failure: GatewayError | undefined, error: unknown, report: Report, io: Io): Report | undefined {
+  const { command, selected, outcome } = report;
   if (failure !== undefined) {
-    const isUnprinted = io.stdout.failure !== undefined && !report.command.startsWith('image');
-    const text = report.outcome.unsaved.text || isUnprinted;
-    const ended = await end(await saveForRecovery(failure, input(known, { text })));
-    if (ended.thrown !== thrown) return ended;
-    known = ended.kept;
+    const isUnprinted = io.stdout.failure !== undefined && !command.startsWith('image');
+    return withUnsaved(report, { text: outcome.unsaved.text || isUnprinted });
   }
-  if (thrown && isBug(thrown.value)) {
-    const { error, kept } = await saveAfterBug(thrown.value, input(known));
-    return { thrown: { value: error }, kept };
-  }
-  const { selected, outcome } = report;
-  const isOfPlace = selected?.code || selected?.file !== undefined;
-  const isOpen = thrown?.value instanceof GatewayError && thrown.value.class !== 'closed';
-  if (!isOfPlace || !isOpen || (outcome.reply?.text ?? '') === '') return { thrown, kept: known };
+  if (isUnread(error)) return error.billed === 'no' ? undefined : asUnread(report);
   // A paid answer whose code was not printed, because it was cut or has none.
-  return end(await saveForRecovery(thrown.value as GatewayError, input(known, { text: true })));
+  const isOfPlace = selected?.code || selected?.file !== undefined;
+  const isOpen = error instanceof GatewayError && error.class !== 'closed';
+  return isOfPlace && isOpen && (outcome.reply?.text ?? '') !== '' ? withUnsaved(report, { text: true }) : undefined;
 }
 
 /** Whether an error has a paid reply that could not be decoded. */
@@ -114,29 +105,32 @@ function isUnread(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.details.unread !== undefined;
 }
 
-/** Saves a paid reply that could not be decoded, if the error has one: a command can have several. */
+/** A reply that could not be decoded has a file of its own: a command can have several. */
+function asUnread(report: Report): Report {
+  return withUnsaved({ ...report, kept: undefined }, { body: undefined });
+}
+
+/** Saves a paid reply that could not be decoded, if the error has one. */
 export async function saveUnread<E>(
   error: E,
   { report, ...input }: RecoveryInput,
 ): Promise<{ error: E | GatewayError; kept: string | undefined }> {
   if (!isUnread(error) || error.billed === 'no') return { error, kept: report.kept };
-  return saveForRecovery(error, { ...input, report: withUnsaved({ ...report, kept: undefined }, { body: undefined }) });
+  return saveForRecovery(error, { ...input, report: asUnread(report) });
 }
 
 /** Saves a paid reply, as far as it came, after a bug. */
 export async function saveAfterBug(thrown: unknown, { report, ...input }: RecoveryInput): Promise<Lost> {
+  return saveForRecovery(toGatewayError(thrown), { ...input, report: listAfterBug(report) });
+}
+
+/** After a bug, everything of the reply counts as unsaved but the files that were written. */
+function listAfterBug(report: Report): Report {
   const { reply, images, files, unsaved } = report.outcome;
   const text = (reply?.text ?? '') !== '' || (reply?.toolCalls.length ?? 0) > 0;
   const lost = reply && unsaved.images.length === 0 ? listBlobs(reply).slice(images.length + files.length) : [];
-  const left = { text, images: [...unsaved.images, ...lost] };
-  return saveForRecovery(toGatewayError(thrown), { ...input, report: withUnsaved(report, left) });
+  return withUnsaved(report, { text, images: [...unsaved.images, ...lost] });
 }
-
-function takesPrecedence(thrown: unknown): boolean {
-  return !(thrown instanceof GatewayError) || endings.has(thrown.class);
-}
-
-const endings = new Set([...endSignals, 'internal']);
 
 /** Writes the recovery file, or says which file has the reply. */
 async function saveToRecovery(

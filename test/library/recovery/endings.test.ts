@@ -35,10 +35,15 @@ test('a paid result that cannot be written is the error of the run if nothing el
 test.each([
   ['a signal', new GatewayError('interrupted', 'ended by SIGINT'), 'interrupted'],
   ['a reader that left', new GatewayError('closed', 'stdout was closed by its reader'), 'closed'],
-  ['a bug', new TypeError('oh'), 'internal'],
 ])(
   '%s takes precedence over a paid result that cannot be written, and a warning names the file',
   async (_name, value, name) => {
     expect(await endWith({ value })).toMatchObject({ error: { class: name }, warnings: [recoverHint] });
   },
 );
+
+test('a bug takes precedence over a paid result that cannot be written, and its hint names the file', async () => {
+  const { error, warnings } = await endWith({ value: new TypeError('oh') });
+  expect(error).toMatchObject({ class: 'internal', details: { hint: recoverHint } });
+  expect(warnings).toEqual([]);
+});

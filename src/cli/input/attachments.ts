@@ -56,8 +56,8 @@ interface InputReading {
   fetched?: FetchedFiles | undefined;
   /** The time of the command; without it, only a signal ends the reading. */
   deadline?: (() => { signal: AbortSignal }) | undefined;
-  /** The copies of pipes that were made before, by their path: a conversation reads an input again with its prompt. */
-  copies?: Map<string, string> | undefined;
+  /** The input is read once more later, so a pipe is refused. */
+  isReadAgain?: true;
 }
 
 /** The files and images of a request. */
@@ -189,11 +189,18 @@ async function openInput(flag: string, typed: string, reading: InputReading): Pr
   }
   const path = resolve(context.io.cwd, parseInputPath(flag, typed));
   const label = `${flag} ${quoteWord(typed)}`;
-  const file = reading.copies?.get(path) ?? (await makeRereadable(path, { ...createSpooling(reading), label }));
-  if (file !== path) reading.copies?.set(path, file);
+  if (reading.isReadAgain) await refusePipe(path, label);
+  const file = await makeRereadable(path, { ...createSpooling(reading), label });
   return file === path
     ? { path, name: typed, title: basename(typed), origin: {} }
     : { path: file, name: typed, origin: { isTemporary: true } };
+}
+
+/** Throws GatewayError usage for a pipe or a device. */
+async function refusePipe(path: string, label: string): Promise<void> {
+  const stats = await stat(path).catch(() => undefined);
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw usageError(`${label} is a pipe or a device, which is read only once`, 'save what it holds, and name that file');
 }
 
 function createSpooling({ context, deadline }: InputReading): Spooling {

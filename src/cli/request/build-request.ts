@@ -82,8 +82,6 @@ export interface Building {
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** Says how to set a template variable without a value, if it is not set by a flag. */
   adviseVariable?: TemplateValues['advice'] | undefined;
-  /** The pipes that were read before, by their path. */
-  copies?: Map<string, string> | undefined;
   /** The earlier turns of the session. */
   earlier?: readonly SessionMessage[] | undefined;
   /** The media type of the name of `-o`. */

@@ -40,7 +40,6 @@ export async function runInteractive(
     system,
     images: flags.image ?? [],
     attach: flags.attach ?? [],
-    copies: new Map(),
     messages: resumed?.earlier ?? [],
     session: resumed,
     outcome: emptyOutcome,

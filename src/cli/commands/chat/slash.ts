@@ -88,31 +88,15 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
-/**
- * Checks a file now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. Ctrl-C ends the
- * reading of a pipe.
- */
+/** Checks a file now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
 async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Promise<void> {
-  const { context, settings, flags, editor } = talk;
-  const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
-  const copies = new Map<string, string>();
-  const reading = { context, deadline: () => ({ signal }), copies };
+  const { context, settings, flags } = talk;
   const files =
     typed === '' ? [] : [isUrl(typed) || /^file:\/\//i.test(typed) ? typed : expandPath(typed, context.io.cwd)];
-  editor.onInterrupt(() => stop.abort());
-  try {
-    for (const file of files) {
-      const read = kind === 'image' ? openInputImages : readAttachments;
-      if (isUrl(file)) requireNetwork([{ flag: `/${kind}`, typed: file }], settings, flags);
-      await read([file], reading, { flag: `/${kind}` });
-      for (const [path, copy] of copies) talk.copies.set(path, copy);
-    }
-  } catch (error) {
-    if (context.signal.aborted || !stop.signal.aborted) throw error;
-    return await context.ui.note(`stopped; ${typed} is not sent`);
-  } finally {
-    editor.onInterrupt(undefined);
+  for (const file of files) {
+    const read = kind === 'image' ? openInputImages : readAttachments;
+    if (isUrl(file)) requireNetwork([{ flag: `/${kind}`, typed: file }], settings, flags);
+    await read([file], { context, isReadAgain: true }, { flag: `/${kind}` });
   }
   if (kind === 'image') talk.images = [...talk.images, ...files];
   else talk.attach = [...talk.attach, ...files];

@@ -33,8 +33,6 @@ export interface Talk {
   readonly flags: ChatFlags;
   readonly client: GatewayClient;
   readonly editor: LineEditor;
-  /** Copies of files that were pipes, by their path: a pipe cannot be read again. */
-  readonly copies: Map<string, string>;
   settings: Settings;
   /** The system instruction. Undefined: as the session has it; null: none. */
   system: string | null | undefined;
@@ -81,9 +79,9 @@ export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
 
 /** The request of a prompt, which goes on with the conversation. */
 async function buildPrompt(text: string, talk: Talk, deadline: () => Deadline): Promise<BuiltRequest> {
-  const { context, settings, flags, system, copies, images: image, attach, messages } = talk;
+  const { context, settings, flags, system, images: image, attach, messages } = talk;
   const earlier = system === null ? messages.map((message) => ({ ...message, system: undefined })) : messages;
-  const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
+  const building = { context, use: 'chat' as const, settings, deadline, earlier };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
   return prepareRequest([], turnFlags, building);
 }

@@ -3,7 +3,15 @@ import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import type { AnswerFlags } from '../output/answer-file.ts';
 import type { KeptModel, Settings } from '../settings/types.ts';
-import { deadlineOnce, formatFacts, services, usageError, type Use, within } from '../../library/index.ts';
+import {
+  type Deadline,
+  deadlineOnce,
+  formatFacts,
+  services,
+  usageError,
+  type Use,
+  within,
+} from '../../library/index.ts';
 import type { AnswerContext } from '../context.ts';
 import { withPromptYaml } from '../request/prompt-flags.ts';
 import {
@@ -22,7 +30,14 @@ export type CommonFlags = ConnectionFlags &
   AnswerFlags & { jsonl?: true; promptFile?: string };
 
 /** The checked flags of a command, and the settings from flags, environment and profile. */
-export type PreparedCommand = Awaited<ReturnType<typeof prepareCommand<CommonFlags>>>;
+export interface PreparedCommand<Flags extends CommonFlags = CommonFlags> {
+  context: AnswerContext;
+  use: Use;
+  flags: Flags;
+  settings: Settings;
+  /** The time of the command begins when the deadline is first used. */
+  deadline: () => Deadline;
+}
 
 /** The first part of a command that asks a model, or goes on with `kept`. Throws GatewayError usage or auth. */
 export async function prepareCommand<Flags extends CommonFlags>(
@@ -30,13 +45,11 @@ export async function prepareCommand<Flags extends CommonFlags>(
   typed: Flags,
   use: Use,
   { context, kept }: { context: AnswerContext; kept?: KeptModel | undefined },
-) {
+): Promise<PreparedCommand<Flags>> {
   const flags = await withPromptYaml(words, typed, context);
   const found = await readSettings(flags, context, use, kept);
   const settings = found.lane === 'batch' ? withoutBatchLane(found, context.command) : found;
-  // The time of the command begins when the deadline is first used.
-  const deadline = deadlineOnce(settings.timeoutMs, context.signal);
-  return { context, use, flags, settings, deadline };
+  return { context, use, flags, settings, deadline: deadlineOnce(settings.timeoutMs, context.signal) };
 }
 
 /** Fetches the inputs that are URLs, and builds the request, within the time of the command. Throws GatewayError. */

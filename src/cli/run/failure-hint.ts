@@ -24,7 +24,7 @@ export async function withSettingsHint(
 ): Promise<GatewayError> {
   const { key, typedFlags } = settings;
   const error = thrown.withDetails({
-    flags: typedFlags(),
+    flags: typedFlags,
     ...(thrown.class === 'auth' && 'origin' in key && { source: key.origin.from }),
   });
   const { reason, status } = error.details;

@@ -11,7 +11,7 @@ import {
 } from '../../library/index.ts';
 import { isNamed, pickProfile, getProfileService } from './config-file.ts';
 import { listProfileNames } from './profile-name.ts';
-import { fromEnvironment, typedFlags, listVariables } from './sources.ts';
+import { describeTypedFlags, fromEnvironment, listVariables } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';
 import type { Config, SettingsInput, PartialSettings } from './types.ts';
 
@@ -57,7 +57,7 @@ export function missingError(
       ? addressWays(input, lacksModel ? ` and --model <model> (${variable})` : undefined)
       : [`set --model <model> or ${variable}, or ${profileWay(input)}`]),
     // Recordings have no list.
-    !lacksUrl && !flags.replay && `to see which there are: gateway-cli models${typedFlags(flags)}`,
+    !lacksUrl && !flags.replay && `to see which there are: gateway-cli models${describeTypedFlags(flags)}`,
     `to try it without a gateway: ${commands[use].offline}`,
   ];
   const names = missing.map((name) => (name === 'model' && isOfImages ? 'image model' : name));

@@ -35,6 +35,7 @@ import { missingError, missingPart, useError } from './missing.ts';
 import { isForAnotherService, pickProfile, findServiceByKey } from './config-file.ts';
 import {
   byDefault,
+  describeTypedFlags,
   fromFlags,
   fromProfile,
   fromVariables,
@@ -42,7 +43,6 @@ import {
   inProfile,
   mapValue,
   sourced,
-  typedFlags,
 } from './sources.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
 
@@ -100,7 +100,7 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     headerNames: listValues(headerNames),
     headers: Object.entries(listValues(headers)).map(([name, value]) => ({ name, value })),
     prices: listValues(prices),
-    typedFlags: () => typedFlags(flags),
+    typedFlags: describeTypedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
     origins: {
       ...listOrigins(found),

@@ -1,31 +1,29 @@
 import { formatDuration } from './values.ts';
-import { type FormatName, formatNames, type Use, useNames } from '../../library/index.ts';
-import { resolveEveryUse } from './resolve.ts';
+import { type FormatName, formatNames, type Prices, type Use, useNames } from '../../library/index.ts';
 import { mask } from './redact.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
-import type { SettingsInput, Origin, PartialSettings, SourcedValue } from './types.ts';
+import type { Origin, PartialSettings, SourcedValue } from './types.ts';
 
 /** One setting in the form in which it is shown; a key is shown by its source only. */
 export interface SettingRow {
   key: string;
   /** The uses that have this value; absent if it is the same for every use. */
   uses?: readonly Use[];
-  value: string | number | boolean;
+  value: ShownValue;
   /** `flag --model`, `environment GATEWAY_MODEL`, `profile work (<path>)` or `default`. */
   from: string;
 }
 
-/** The sources of settings, without the use. */
-export type SettingsPlace = Omit<SettingsInput, 'use'>;
+type ShownValue = string | number | boolean | Prices[string];
 
 /** `baseUrl`, or `baseUrl of text, image` if other uses have another. */
 export function rowName({ key, uses }: SettingRow): string {
   return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
 }
 
-/** Every setting that has a value, with its origin. Throws GatewayError usage for wrong values. */
-export function settingRows(place: SettingsPlace): SettingRow[] {
-  const all = Object.values(resolveEveryUse(place));
+/** Every setting that has a value for a use, with its origin. */
+export function settingRows(byUse: Readonly<Record<Use, PartialSettings>>): SettingRow[] {
+  const all = Object.values(byUse);
   return settingNames.flatMap((name) => {
     const row: SettingDefinition = settings[name];
     const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
@@ -46,7 +44,7 @@ function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
 }
 
 /** A value under its key in the list. */
-type ShownSetting = SourcedValue<string | number | boolean> & { key: string };
+type ShownSetting = SourcedValue<ShownValue> & { key: string };
 
 function isChosen({ kind }: Origin): boolean {
   return kind !== 'default' && kind !== 'service';
@@ -88,10 +86,10 @@ function showSetting(name: SettingName, field: string, partial: PartialSettings)
         value: String(header.value),
       }));
     case 'prices':
-      return Object.entries(partial.prices).map(([model, price]) => ({
+      return Object.entries(partial.prices).map(([model, value]) => ({
         origin: origins.prices[model] as Origin,
         key: `${key}.${model}`,
-        value: JSON.stringify(price),
+        value,
       }));
   }
   const headerName = field as keyof PartialSettings['headerNames'];

@@ -123,7 +123,7 @@ export function listVariables(name: SettingName, use: Use): readonly string[] {
  * The flags that led to a gateway, each after a blank, so that a command in a hint asks the same gateway. A URL that may hold a
  * password is not repeated.
  */
-export function typedFlags(flags: SettingsFlags): string {
+export function describeTypedFlags(flags: SettingsFlags): string {
   const typed: Readonly<Record<string, unknown>> = { ...flags, profile: flags.jobProfile ?? flags.profile };
   const names = settingNames.filter((name) => (settings[name] as SettingDefinition).inHints);
   return names

@@ -159,7 +159,7 @@ export interface Settings extends PlainSettings {
   headerNames: { apiKey: string | undefined; version: string | undefined };
   headers: readonly Header[];
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
-  typedFlags: () => string;
+  typedFlags: string;
   /** Prices by the name or the pattern of a model. */
   prices: Prices;
   /** Warnings, also those of the config file. */

@@ -92,7 +92,7 @@ async function withoutBlanks(typed: ChatFlags, context: AnswerContext): Promise<
 async function noteSession({ session, context, flags, settings }: Talk): Promise<void> {
   if (!session?.file || session.file.messages.length === 0) return;
   const offline = flags.offline ? ' --offline' : '';
-  const command = `gateway-cli chat${offline}${settings.typedFlags()} --session ${shellWord(session.label)}`;
+  const command = `gateway-cli chat${offline}${settings.typedFlags} --session ${shellWord(session.label)}`;
   await context.ui.note(`saved; continue with: ${command}`);
 }
 

@@ -13,7 +13,8 @@ import {
 } from '../../../library/index.ts';
 import { configPath, readConfig, getProfileService, withNameFor } from '../../settings/config-file.ts';
 import { listProfileNames, makeProfileHint } from '../../settings/profile-name.ts';
-import { rowName, type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
+import { rowName, type SettingRow, settingRows } from '../../settings/setting-rows.ts';
+import { resolveEveryUse } from '../../settings/resolve.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../context.ts';
@@ -184,7 +185,7 @@ export function configListCommand(command: Command): Action {
     const { io, root } = context;
     const opened = await openConfig(context);
     const { exists, path, config } = opened.loaded;
-    const rows = settingRows(getSettingsPlace(context, opened));
+    const rows = listSettings(context, opened);
     const profiles = Object.keys(config.profiles);
     if (root.json) {
       const settings = Object.fromEntries(rows.flatMap(toEntries));
@@ -192,11 +193,14 @@ export function configListCommand(command: Command): Action {
     }
     if (profiles.length > 0) rows.unshift({ key: 'profiles', value: profiles.join(', '), from: path });
     const width = maxOf(rows.map((row) => rowName(row).length));
-    const lines = rows.map(
-      (row) => `${rowName(row).padEnd(width)}  ${escapeLine(String(row.value))}  (${escapeLine(row.from)})\n`,
-    );
+    const lines = rows.map((row) => `${rowName(row).padEnd(width)}  ${rowText(row)}  (${escapeLine(row.from)})\n`);
     return io.stdout.write(lines.join(''));
   };
+}
+
+/** The value as text; a price is JSON. */
+function rowText({ value }: Pick<SettingRow, 'value'>): string {
+  return escapeLine(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
 /** Entries of the JSON document: the key `baseUrl`, or `baseUrl.text` and so on if uses differ. */
@@ -216,25 +220,19 @@ export function configGetCommand(command: Command): Action {
     requireKey(key);
     const name = key.startsWith('headers.') ? key.toLowerCase() : key;
     const isAll = key === 'prices';
-    const rows = settingRows(getSettingsPlace(context, opened)).filter((row) =>
+    const rows = listSettings(context, opened).filter((row) =>
       isAll ? row.key.startsWith('prices.') : row.key === name,
     );
     const [found] = rows;
     if (rows.some(({ uses }) => uses !== undefined)) throw differsByUse(rows, opened);
     if (found === undefined) throw notInUse(key, opened);
-    const value: unknown = isAll
-      ? Object.fromEntries(rows.map((row) => [row.key.slice('prices.'.length), readPrice(row)]))
-      : key.startsWith('prices.')
-        ? readPrice(found)
-        : found.value;
+    const value = isAll
+      ? Object.fromEntries(rows.map((row) => [row.key.slice('prices.'.length), row.value]))
+      : found.value;
     const from = [...new Set(rows.map((row) => row.from))].join(', ');
     if (root.json) return { document: configDocument(opened, { key, value, from }) };
     return io.stdout.write(`${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`);
   };
-}
-
-function readPrice(row: SettingRow): unknown {
-  return JSON.parse(String(row.value));
 }
 
 /** The error for a key without a value in use. The profile can have a value that no command uses: its key is for another address. */
@@ -246,12 +244,13 @@ function notInUse(key: string, { loaded, profile }: OpenProfile): Error {
 }
 
 function differsByUse(rows: readonly SettingRow[], { profile }: OpenProfile): Error {
-  const values = rows.map((row) => `${rowName(row)} is ${escapeLine(String(row.value))}`);
+  const values = rows.map((row) => `${rowName(row)} is ${rowText(row)}`);
   const names = typeof profile === 'object' ? [...new Set(Object.values(profile))] : [];
   const hint = names.map((name) => `--profile ${name}`).join(', or ');
   return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
 }
 
-function getSettingsPlace({ io, root }: Context, { loaded }: OpenProfile): SettingsPlace {
-  return { flags: { profile: root.profile }, env: io.env, config: loaded };
+/** Every setting as commands would use it. Throws GatewayError usage for wrong values. */
+function listSettings({ io, root }: Context, { loaded }: OpenProfile): SettingRow[] {
+  return settingRows(resolveEveryUse({ flags: { profile: root.profile }, env: io.env, config: loaded }));
 }

@@ -21,8 +21,7 @@ import { readConfiguredKey } from '../../run/connection.ts';
 import { missingError } from '../../settings/missing.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import { listCredentials, type Secret } from '../../settings/redact.ts';
-import { type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
-import type { LoadedConfig, PartialSettings } from '../../settings/types.ts';
+import type { LoadedConfig, PartialSettings, SettingsInput } from '../../settings/types.ts';
 import { arch, platform } from 'node:process';
 
 /** One line of the report of `doctor`. */
@@ -91,18 +90,17 @@ export function checkNode(node: string): Check {
 /** The settings of every use. */
 export interface SettingsByUse {
   byUse: Readonly<Record<Use, PartialSettings>>;
-  place: SettingsPlace;
-  rows: SettingRow[];
+  place: Omit<SettingsInput, 'use'>;
 }
 
-/** Every setting with its source. Throws GatewayError usage for a wrong value. */
+/** The settings of every use, as flags, environment and config file have them. Throws GatewayError usage for a wrong value. */
 export async function readSettingsByUse(
   flags: ConnectionFlags,
   config: LoadedConfig,
   context: Context,
 ): Promise<SettingsByUse> {
   const place = { flags: await readSettingsFlags(flags, context), env: context.io.env, config };
-  return { place, byUse: resolveEveryUse(place), rows: settingRows(place) };
+  return { place, byUse: resolveEveryUse(place) };
 }
 
 export function describeConfig({ path, exists, config, warnings }: LoadedConfig): Finding {
@@ -190,7 +188,7 @@ export function checkModels(gateway: Gateway): Check {
   // A service that a flag names is set for good too.
   if (origins.service.kind === 'flag') settings.unshift(`service ${service}`);
   const commands = settings.map((setting) => configCommand(setting, gateway.context));
-  const fix = `name one each time: -m <model>; to see them: gateway-cli models${typedFlags()}\nor for good: ${commands.join('\n')}`;
+  const fix = `name one each time: -m <model>; to see them: gateway-cli models${typedFlags}\nor for good: ${commands.join('\n')}`;
   if (lacking.length < known.length) return { name, state: 'warning', text, fix };
   return { name, state: 'failed', class: 'usage', text, fix };
 }

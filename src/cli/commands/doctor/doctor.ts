@@ -6,7 +6,7 @@ import { type ConnectionFlags, keyInArgv } from '../../run/settings.ts';
 import { connectionOptions } from '../../run/connection.ts';
 import { append, GatewayError, type Use, useNames } from '../../../library/index.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
-import type { SettingRow } from '../../settings/setting-rows.ts';
+import { type SettingRow, settingRows } from '../../settings/setting-rows.ts';
 import { breakLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
@@ -109,7 +109,7 @@ async function examineAll(flags: DoctorFlags, context: Context): Promise<{ check
       found.map((check) => ({ ...check, profile: name })),
     );
   }
-  return { checks, settings: surveyed.rows };
+  return { checks, settings: settingRows(surveyed.byUse) };
 }
 
 /** The profiles in use, each with its uses; undefined is the profile of uses that have none. The local gateway serves all uses. */

@@ -32,6 +32,8 @@ test('prices of the file, of the profile and of the flag are one table, in which
   expect((await cli(['config', 'get', 'prices.a'])).stdout).toBe('{"input":1}\n');
   expect((await cli(['config', 'get', 'prices.b'])).stdout).toBe('{"input":2}\n');
   expect((await cli(['config', 'list'])).stdout).toContain(`prices.a       {"input":1}  (config ${file})\n`);
+  const { settings } = JSON.parse((await cli(['config', 'list', '--json'])).stdout) as { settings: object };
+  expect(settings).toMatchObject({ 'prices.a': { value: { input: 1 } } });
   await cli(['config', 'unset', 'prices.b']);
   expect((await cli(['config', 'get', 'prices.b'])).stdout).toBe('{"input":1}\n');
 });

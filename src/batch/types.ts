@@ -48,8 +48,8 @@ export interface Job {
   line: number;
   /** The words for its place in the file, where the line does not tell it: rows of a JSON array can share one. */
   place?: string | undefined;
-  /** The number of the job's row among the rows of its file, from 1; absent if that is its line. */
-  number?: number;
+  /** The number of the job's row among the rows of its file, from 1: that of its line in a file of jobs. */
+  number: number;
   command: JobCommand;
   /** Name of the job's images under images/, without extension. */
   name: string | undefined;

@@ -52,7 +52,7 @@ function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
 
 function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): string {
   const { table } = plan;
-  const { id, lineId, isNumbered, line, number = line, name, command, values } = job;
+  const { id, lineId, isNumbered, number, name, command, values } = job;
   const { vars, prompt } = values;
   const slot = table.slots[place] as number;
   return manifestLine({

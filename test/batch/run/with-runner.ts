@@ -39,7 +39,7 @@ interface Setup {
 /** The job of a line without an id. */
 export function jobOf(line: number): Job {
   const id = String(line);
-  return { id, line, command: 'text', name: undefined, values: {} };
+  return { id, line, number: line, command: 'text', name: undefined, values: {} };
 }
 
 /** A host whose clocks stand still, and to whom nothing is told. */

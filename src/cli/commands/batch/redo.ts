@@ -1,14 +1,12 @@
-import { isMoved, type Job, listMissing, nameSome, type RowTable } from '../../../batch/index.ts';
+import { isMoved, listMissing, nameSome, type RowTable } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
-import type { JobSource } from './jobs/source.ts';
 import { joinIds, toOperands } from './next-command.ts';
 import {
   findRenumbered,
   type FoundRow,
   listManifestRows,
-  type NamedRow,
   noRowError,
   numberOf,
   openRowNames,
@@ -30,13 +28,16 @@ export function openRedo(
     const isId = parts.length > 1 && names.find(word).length > 0;
     if (isId && unknown === undefined) throw twoReadingsError(word, [[word], parts], names);
     if (isId) return [word];
-    if (unknown !== undefined) throw await noRowError(unknown, source.name, listJobRows(source));
+    if (unknown !== undefined)
+      throw await noRowError(
+        unknown,
+        source.name,
+        source.jobs(() => undefined),
+      );
     return parts;
   }
   return {
-    see(job: Job, place: number): void {
-      names.see(nameJob(job), place);
-    },
+    see: names.see,
     /** The rows of the words. Throws GatewayError usage for a word that names none, or another one than in the last run. */
     async find(table: RowTable): Promise<readonly FoundRow[]> {
       const words = (await Promise.all(typed.map(readWord))).flat();
@@ -119,16 +120,6 @@ export function requireUsed(
     `${nameSome(ids)} ${ids.length === 1 ? 'uses' : 'use'} ${nameSome([...used.values()])}, whose answer does not come in this run`,
     `name these as well: ${host.nextCommand('redo', { operand: joinIds(all).word })}`,
   );
-}
-
-/** The names of the row of a job in its file. */
-function nameJob({ id, lineId, line, number = line, isNumbered }: Job): NamedRow {
-  return { id, lineId, number, isNumbered };
-}
-
-/** The rows of a file. */
-async function* listJobRows({ jobs }: Pick<JobSource, 'jobs'>): AsyncGenerator<NamedRow> {
-  for await (const job of jobs(() => undefined)) yield nameJob(job);
 }
 
 /** What to do where a number is another row of the file by now. */

@@ -89,7 +89,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     output: outdir?.path ?? cwd,
     isFolderless: outdir === undefined,
   });
-  const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
+  const settings = await builder.settingsOf({ line: 0, command: 'text', values: {} });
   if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const folder = outdir
     ? await openFolder(outdir.path, { words, flags, host, context })

@@ -161,6 +161,7 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
     id: id === undefined ? String(line) : readId(id),
     isNumbered: id === undefined,
     line,
+    number: line,
     command: chosen,
     name: name === undefined ? undefined : readName(name),
     values,

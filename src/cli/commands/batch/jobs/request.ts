@@ -80,12 +80,15 @@ interface BuilderOptions {
 /** Distinct schemas that are kept compiled. */
 const maxSchemas = 100;
 
+/** The parts of a job that its settings follow from. */
+type AskingJob = Pick<Job, 'command' | 'values' | 'line' | 'place'>;
+
 /** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
 interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   prepare(job: Job): Promise<PreparedJob>;
   openGone: BatchJobs['openGone'];
-  settingsOf(job: Job): Settings | Promise<Settings>;
+  settingsOf(job: AskingJob): Settings | Promise<Settings>;
   digestSource(job: Job, settings: Settings): string;
 }
 
@@ -120,7 +123,10 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
 }
 
 /** Reads the settings of a job. Returns no promise if they were read before. */
-function readJobSettings({ command, values, line, place }: Job, building: JobBuilding): Settings | Promise<Settings> {
+function readJobSettings(
+  { command, values, line, place }: AskingJob,
+  building: JobBuilding,
+): Settings | Promise<Settings> {
   const { context, flags, settings, source } = building;
   const { model, profile } = values as JobSettings;
   const isPlain = model === undefined && profile === undefined;
@@ -223,6 +229,7 @@ async function openGone(
   const known: Job = {
     id,
     line: 0,
+    number: 0,
     command: 'text',
     name: undefined,
     values: { model, ...(profile !== '' && { profile }) },

@@ -31,6 +31,7 @@ import { keepCommand, findTypedFolder } from './kept-command.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
+import type { TypedFolder } from './next-command.ts';
 import { findOutdir, readOutdir } from './outdir.ts';
 import { openParentResults } from './parent-results.ts';
 import { checkPrice, emptyFacts, type BatchPlanFacts, planJobs } from './plan.ts';
@@ -120,8 +121,10 @@ export async function runJobFile(
 }
 
 /** A job file, and the folder of its batch. */
-interface OpenedFile extends Pick<Batch, 'host' | 'outdir' | 'state' | 'lostEnds' | 'shard'> {
-  source: JobSource;
+interface OpenedFile extends Pick<
+  RunningBatch,
+  'folder' | 'host' | 'outdir' | 'state' | 'lostEnds' | 'shard' | 'source'
+> {
   /** The lock of a folder that is there. With `--dry-run` and `--estimate`, it is not locked. */
   lock: FolderLock | undefined;
 }
@@ -132,7 +135,8 @@ async function openJobFile(
   context: AnswerContext,
   hooks: BatchHooks,
 ): Promise<OpenedFile> {
-  const host = createHost(context, findTypedFolder({ words, flags }));
+  const folder = findTypedFolder({ words, flags }, context.io);
+  const host = createHost(context, folder);
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   if (flags.data === undefined) await refuseTypo(words, context);
   const place = requireJobs(words, flags);
@@ -140,7 +144,7 @@ async function openJobFile(
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(place, flags, context);
-  const opened = { host, shard, source, outdir: outdir.path };
+  const opened = { folder, host, shard, source, outdir: outdir.path };
   if (!outdir.exists) return { ...opened, lock: undefined, state: newBatchState(), lostEnds: [] };
   const isTrial = flags.dryRun === true || flags.estimate === true;
   const lock = isTrial ? undefined : await enterOutdir(outdir.path, host, hooks.lock);
@@ -194,7 +198,7 @@ async function planJobFile(
   const known = { ...opened, jobs, facts, source, flags, context, policy: { ...policy, command } };
   const onChecked = (): void => checking.add();
   const plan = await planJobs({ ...known, onChecked }).catch(async (error: unknown) => {
-    if (lock) await noteRefused(error, { outdir, lock, context });
+    if (lock) await noteRefused(error, { folder: opened.folder, outdir, lock, context });
     throw error;
   });
   return { planned: { ...known, startedAt, plan }, lock, checking };
@@ -206,6 +210,8 @@ export interface RunningBatch extends Batch {
   context: AnswerContext;
   source: JobSource;
   facts: BatchPlanFacts;
+  /** The folder in commands to type; undefined if the results of jobs that come one by one are printed alone. */
+  folder: TypedFolder | undefined;
   /** Monotonic clock at the start, in ms. */
   startedAt: number;
 }

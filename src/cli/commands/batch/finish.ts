@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import {
   batchFiles,
   countRows,
@@ -30,7 +30,6 @@ import type { RunningBatch } from './batch.ts';
 import { countFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { toTypedFolder } from './kept-command.ts';
-import type { TypedFolder } from './next-command.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import {
   countKept,
@@ -46,27 +45,19 @@ import {
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
 
-/** Whether the batch has a folder: results of jobs that come one by one can be printed alone. */
-function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
-  return flags.output !== undefined;
-}
-
-/** The folder of a batch in commands to type. */
-function findFolder({ context, outdir, policy, flags: { stream } }: EndedBatch): TypedFolder {
-  return toTypedFolder(shownPath(outdir, context.io.cwd), { ...policy.command?.flags, stream });
-}
-
 /** Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. */
 export async function noteRefused(
   thrown: unknown,
-  { outdir, lock, context }: Pick<EndedBatch, 'outdir' | 'lock' | 'context'>,
+  { folder: typed, outdir, lock, context }: Pick<EndedBatch, 'folder' | 'outdir' | 'lock' | 'context'>,
 ): Promise<void> {
   const error = toGatewayError(thrown);
   if (error.class !== 'batch-edited') return;
   // The plan has changed the state that it was given.
   const { state } = await readFolder(outdir);
   const counts = countFolder({ state });
-  const folder = toTypedFolder(shownPath(outdir, context.io.cwd), state.manifest.header?.command?.flags);
+  const name = typed?.outdir ?? outdir;
+  // The next run goes on with the command that the folder keeps, and not with this one.
+  const folder = toTypedFolder(name, state.manifest.header?.command?.flags);
   const states = listStates(counts, { folder, maybeBilled: findMaybeBilled(state), isRefused: true });
   const fresh = summaryDocument({
     counts,
@@ -75,7 +66,7 @@ export async function noteRefused(
     usage: state.usage,
     spending: state.spending,
     durationMs: 0,
-    outdir: shownPath(outdir, context.io.cwd),
+    outdir: name,
     failures: new Map(),
   });
   const refused = {
@@ -91,7 +82,7 @@ export async function noteRefused(
 
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandEnd> {
-  if (!hasFolder(batch)) return { error };
+  if (batch.folder === undefined) return { error };
   const counts = countLines(batch);
   const known = { counts, states: listStates(counts), failures: await nameFailures(batch), spent: undefined };
   const document = await summarize(batch, known, error);
@@ -101,13 +92,13 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
-  const { context, flags, plan, outdir, state } = batch;
+  const { context, flags, folder, plan, state } = batch;
   const counts = countLines(batch);
   const failures = await nameFailures(batch);
   const spent = findSpent(stop);
   const states = listStates(counts, {
     spent,
-    folder: hasFolder(batch) ? findFolder(batch) : undefined,
+    folder,
     maybeBilled: findMaybeBilled(state),
     kept: countKept(state),
     refused: plan.refused,
@@ -117,8 +108,8 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
   const error: unknown = stop === 'signal' ? context.signal.reason : failure;
   const document = await summarize(batch, ended, error);
-  if (hasFolder(batch)) await saveSummary(batch, document);
-  if (hasFolder(batch) && stop !== 'signal') await renewPage(batch);
+  if (folder) await saveSummary(batch, document);
+  if (folder && stop !== 'signal') await renewPage(folder.outdir, context);
   if (failure === undefined) await context.ui.note(describeStates(states));
   const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
@@ -130,15 +121,15 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (!isTold) for (const line of describeNext(states)) await context.ui.note(line);
   if (stop === 'signal') return { document, error };
   if (!context.root.json && !flags.stream)
-    await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
-  if (hasFolder(batch)) await noteFailures(failures, batch);
+    await context.io.stdout.write(`${join(folder?.outdir ?? '', batchFiles.results)}\n`);
+  if (folder) await noteFailures(failures, folder.outdir, batch);
   return { document, error };
 }
 
 /** Writes the page of the folder anew. A failure of that is no failure of the run. */
-async function renewPage({ context, outdir }: EndedBatch): Promise<void> {
+async function renewPage(outdir: string, context: EndedBatch['context']): Promise<void> {
   try {
-    await renewGallery(shownPath(outdir, context.io.cwd), context);
+    await renewGallery(outdir, context);
   } catch (error) {
     await context.ui.warn(`${batchFiles.gallery} shows an earlier run: ${toGatewayError(error).message}`);
   }
@@ -210,7 +201,7 @@ function countLines(batch: EndedBatch): Counts {
 
 /** The summary of a run, with the error that it ends with. */
 async function summarize(
-  { context, state, plan, outdir, facts, startedAt }: EndedBatch,
+  { context, folder, state, plan, facts, startedAt }: EndedBatch,
   { counts, states, failures, spent }: Pick<RunEnd, 'counts' | 'states' | 'failures' | 'spent'>,
   thrown: unknown,
 ): Promise<OwnDocument> {
@@ -224,7 +215,7 @@ async function summarize(
     spending: state.spending,
     hasPrices: facts.pricing.hasPrices,
     durationMs: context.io.elapsed() - startedAt,
-    outdir: shownPath(outdir, context.io.cwd),
+    outdir: folder?.outdir ?? '.',
     failures,
     exitCode: error?.exitCode ?? exitCodes.ok.code,
     error:
@@ -243,7 +234,7 @@ async function saveSummary({ lock, outdir }: Pick<EndedBatch, 'lock' | 'outdir'>
  * does not wait for them.
  */
 async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBatch): Promise<GatewayError | undefined> {
-  const { flags, state, outdir, plan, policy } = batch;
+  const { flags, folder, state, outdir, plan, policy } = batch;
   // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
   const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
   const excused = stop === undefined ? plan.left + waiting : 0;
@@ -261,7 +252,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = findBudget(stop);
-  const hints = hasFolder(batch)
+  const hints = folder
     ? [
         await keptHint(counts, state.beganAt, [outdir]),
         ...describeNext(states),
@@ -304,11 +295,10 @@ function describeState(slot: number, { state: { atService, slots } }: EndedBatch
 }
 
 /** Tells why the first few jobs failed. */
-async function noteFailures(failures: ReadonlyMap<string, JobError>, batch: EndedBatch): Promise<void> {
-  const { context, outdir } = batch;
+async function noteFailures(failures: ReadonlyMap<string, JobError>, outdir: string, batch: EndedBatch): Promise<void> {
   const counts = countTable(batch);
-  const outdirs = [shownPath(outdir, context.io.cwd)];
-  for (const line of describeFailures(failures, { counts, most: maxNamed, outdirs })) await context.ui.note(line);
+  for (const line of describeFailures(failures, { counts, most: maxNamed, outdirs: [outdir] }))
+    await batch.context.ui.note(line);
 }
 
 /** Tells of jobs that were sent again and got no answer: they keep the answer that they had. */
@@ -324,9 +314,4 @@ async function noteTried(batch: EndedBatch): Promise<void> {
   if (places.length === 0) return;
   const what = `the earlier answer of ${nameSome(await nameRows(places, batch))} stays the result, as no other came`;
   await context.ui.warn(what);
-}
-
-function shownPath(path: string, cwd: string): string {
-  const short = relative(cwd, path);
-  return short === '' ? '.' : short.startsWith('..') ? path : short;
 }

@@ -53,9 +53,11 @@ function nameWords(words: readonly string[], data: string | undefined): { jobs?:
 }
 
 /** The folder of a run in commands to type; undefined without one. */
-export function findTypedFolder({ words, flags }: TypedCommand): TypedFolder | undefined {
+export function findTypedFolder({ words, flags }: TypedCommand, { cwd }: Context['io']): TypedFolder | undefined {
   if (flags.output === undefined) return undefined;
-  return toTypedFolder(flags.output, { ...flags, ...nameWords(words, flags.data) });
+  const path = resolve(cwd, flags.output);
+  const short = relative(cwd, path) || '.';
+  return toTypedFolder(short.startsWith('..') ? path : short, { ...flags, ...nameWords(words, flags.data) });
 }
 
 /** A folder in commands to type. `flags`: those of the command that it keeps, with the words that name its table. */

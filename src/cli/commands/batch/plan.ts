@@ -15,6 +15,7 @@ import { priceWarning, requireOneCurrency, requirePrice } from '../../run/costs.
 import { createDryClient } from '../../run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
+import type { TypedFolder } from './next-command.ts';
 import { ownSettings } from './own-settings.ts';
 import { noteOtherShards, openRedo, requireUsed } from './redo.ts';
 import type { FoundRow } from './row-names.ts';
@@ -41,6 +42,7 @@ export function emptyFacts(): BatchPlanFacts {
 }
 
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
+  folder: TypedFolder | undefined;
   facts: BatchPlanFacts;
   source: JobSource;
   flags: BatchFlags;
@@ -80,7 +82,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
   });
   if (named) {
     requireUsed(named, { ...batch, plan });
-    await noteOtherShards(named, { ...batch, plan, flags }, context);
+    await noteOtherShards(named, { ...batch, plan }, context);
   }
   return plan;
 }

@@ -81,7 +81,7 @@ function twoReadingsError(word: string, readings: readonly (readonly string[])[]
  */
 export async function noteOtherShards(
   rows: readonly FoundRow[],
-  { plan, shard, policy, state, flags }: Pick<RunningBatch, 'plan' | 'policy' | 'shard' | 'state' | 'flags'>,
+  { folder, plan, shard, policy, state }: Pick<RunningBatch, 'folder' | 'plan' | 'policy' | 'shard' | 'state'>,
   { ui }: Context,
 ): Promise<void> {
   const others = rows.filter(({ place }) => !plan.isOwn(place));
@@ -91,7 +91,7 @@ export async function noteOtherShards(
   const names = nameSome(others.map(({ id, place }) => `${id} of ${plan.shardOf(place)}/${shard.total}`));
   const had = state.manifest.header?.shard;
   const isHere = had === undefined || `${had.index}/${had.total}` === other;
-  const outdir = isHere && flags.output !== undefined ? shellWord(flags.output) : '<outdir>';
+  const outdir = isHere && folder ? shellWord(folder.outdir) : '<outdir>';
   const ids = others.filter(({ place }) => plan.shardOf(place) === plan.shardOf(first.place)).map(({ id }) => id);
   const next = `in the folder of ${other}: gateway-cli batch redo ${outdir} --shard ${other} ${toOperands([joinIds(ids).word])}`;
   const what = `shard ${own} does not have ${names}`;

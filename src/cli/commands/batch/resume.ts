@@ -16,13 +16,12 @@ import { describeCosts } from '../../../library/index.ts';
 import type { PlannedBatch } from './batch.ts';
 import { sumMost } from './plan.ts';
 import type { JobSource } from './jobs/source.ts';
-import { toTypedFolder } from './kept-command.ts';
 import { describeStates, listLeftToRedo, listStates } from './states.ts';
 import { countKept, describeAside, missingImageStep } from './summary.ts';
 
 /** Tells people of a batch that goes on, before any of its jobs is sent. */
 export async function noteResume(batch: PlannedBatch): Promise<void> {
-  const { plan, context, flags, state } = batch;
+  const { plan, context, folder, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const next = describeNext(batch);
@@ -35,7 +34,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
   const aside = countAside(state);
-  if (aside > 0) await context.ui.note(describeAside(aside, [flags.output ?? batch.outdir]));
+  if (aside > 0) await context.ui.note(describeAside(aside, [folder?.outdir ?? batch.outdir]));
 }
 
 /** The number of jobs that are sent, and of those that are sent a second time: these may be paid for twice. */
@@ -122,13 +121,12 @@ export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: 
 }
 
 /** Tells of jobs that are done, and whose images were removed since. */
-export async function noteGone({ context, flags, jobs, outdir, plan, policy, state }: PlannedBatch): Promise<void> {
+export async function noteGone({ context, folder, jobs, outdir, plan, state }: PlannedBatch): Promise<void> {
   const { due, table } = plan;
   const slots = new Set(await findWithoutImage(outdir, state));
   const places: number[] = [];
   for (let place = 0; slots.size > 0 && place < table.size; place++)
     if (due[place] === 0 && slots.has(table.slots[place] as number)) places.push(place);
-  const folder = toTypedFolder(flags.output ?? '', policy.command?.flags);
   const gone = missingImageStep(await listIds(places, jobs), folder);
   if (gone) await context.ui.warn(gone);
 }

@@ -76,8 +76,9 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
   requireStream(words, flags, context);
   const policy = await readPolicy(flags, context);
   saveMemory();
-  const host = createHost(context, findTypedFolder({ words, flags }));
   const { cwd } = context.io;
+  const typed = findTypedFolder({ words, flags }, context.io);
+  const host = createHost(context, typed);
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
   if (outdir?.exists) await requireOwn(outdir.path);
@@ -99,6 +100,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
   const facts = emptyFacts();
   return {
     ...folder,
+    folder: typed,
     host,
     policy,
     plan,

@@ -146,7 +146,7 @@ export function describeAside(count: number, outdirs: readonly string[], earlier
 }
 
 /** The command to type for removed images of finished jobs; undefined if none were removed. */
-export function missingImageStep(ids: readonly string[], folder: TypedFolder): string | undefined {
+export function missingImageStep(ids: readonly string[], folder: TypedFolder | undefined): string | undefined {
   if (ids.length === 0) return undefined;
   const { word, count } = joinIds(ids);
   const them = ids.length === 1 ? 'it' : count < ids.length ? `${count} of them` : 'them';

@@ -1,3 +1,4 @@
+import { isLeftToRedo } from './run/decide.ts';
 import { nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
@@ -13,27 +14,32 @@ export function countRows(
   state: Pick<BatchState, 'links' | 'slots' | 'atService'>,
   { isOwn = () => true, outdated = findOutdated(table, state) }: CountOptions = {},
 ): Counts {
-  const { slots, atService } = state;
+  const { slots } = state;
   const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (let place = 0; place < table.size; place++) {
     if (!isOwn(place)) continue;
     counts.jobs++;
     const slot = table.slots[place] as number;
-    const slotState = slots.stateOf(slot);
-    if (atService.has(slot)) counts.submitted = (counts.submitted ?? 0) + 1;
-    else if (slotState === 'failed') counts.failed++;
-    else if (slotState === 'sent') counts.unknown++;
-    else if (slots.answersOf(slot) === 0) {
-      counts.pending++;
-      if (table.edited.has(place)) counts.edited = (counts.edited ?? 0) + 1;
-    } else {
-      counts.done++;
-      if (slots.has(slot, 'cut')) counts.incomplete++;
-      if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
-      if (outdated.has(slot)) counts.outdated = (counts.outdated ?? 0) + 1;
-    }
+    const told = getToldState(slot, state);
+    counts[told] = (counts[told] ?? 0) + 1;
+    if (told === 'pending' && table.edited.has(place)) counts.edited = (counts.edited ?? 0) + 1;
+    if (told !== 'done') continue;
+    if (slots.has(slot, 'cut')) counts.incomplete++;
+    if (isLeftToRedo(slot, state)) counts.again = (counts.again ?? 0) + 1;
+    if (outdated.has(slot)) counts.outdated = (counts.outdated ?? 0) + 1;
   }
   return counts;
+}
+
+type ToldState = keyof Pick<Counts, 'done' | 'failed' | 'unknown' | 'pending' | 'submitted'>;
+
+/** The state of a row as people are told it, by its slot. A row that is to be made again is done: its answer counts until then. */
+export function getToldState(slot: number, { atService, slots }: Pick<BatchState, 'slots' | 'atService'>): ToldState {
+  if (atService.has(slot)) return 'submitted';
+  const state = slots.stateOf(slot);
+  if (state === 'failed') return 'failed';
+  if (state === 'sent') return 'unknown';
+  return slots.answersOf(slot) > 0 ? 'done' : 'pending';
 }
 
 type LinkedTable = Pick<RowTable, 'parents' | 'slots'>;

@@ -90,6 +90,7 @@ export {
   formatCount,
   findOutdated,
   findWaiting,
+  getToldState,
   maxNamed,
   nameSome,
 } from './counts.ts';

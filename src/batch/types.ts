@@ -239,7 +239,7 @@ export interface Counts {
   waiting?: number;
   /** The number of pending jobs that were edited after they had been answered, and left by a run that sent only what was named, if there are any. */
   edited?: number;
-  /** The number of answers that are to be made again, and count until then, if there are any. */
+  /** The number of done jobs that are to be made again, and whose answers count until then, if there are any. */
   again?: number;
   /** The number of done jobs whose answers were made of earlier answers of other jobs, if there are any. */
   outdated?: number;

@@ -6,7 +6,7 @@ import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/library/transport/gate.ts';
 import { progressText } from '../../../src/cli/commands/batch/progress.ts';
 import { describeNext, describeStates, listStates } from '../../../src/cli/commands/batch/states.ts';
-import { getExitCode, summaryDocument } from '../../../src/cli/commands/batch/summary.ts';
+import { summaryDocument } from '../../../src/cli/commands/batch/summary.ts';
 import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';
 import { addUsage, totalTokens } from '../../../src/batch/folder/spending.ts';
@@ -154,15 +154,6 @@ describe('the summary', () => {
     });
   });
 
-  test.each([
-    ['all done', { done: 2 }, 0],
-    ['one failed', { done: 1, failed: 1 }, 13],
-    ['one unknown', { done: 1, unknown: 1 }, 13],
-    ['one not sent', { done: 1, pending: 1 }, 13],
-  ])('%s', (_, some, code) => {
-    expect(getExitCode({ ...none, jobs: 2, ...some })).toBe(code);
-  });
-
   test('is the document of the contract', () => {
     const failures = new Map([['x', { class: 'quota', message: 'too many' }]]);
     const facts = {
@@ -174,6 +165,7 @@ describe('the summary', () => {
       durationMs: 12.6,
       outdir: 'out',
       failures,
+      exitCode: 13,
     };
     expect(summaryDocument(facts)).toEqual({
       schema: 'gateway-cli/batch@1',
@@ -196,8 +188,7 @@ describe('the summary', () => {
     const all = { ...counts, incomplete: 1, pending: 3, waiting: 2, submitted: 4, again: 1 };
     const told = {
       folder: { outdir: 'my out' },
-      maybeBilled: { failed: true, again: false },
-      kept: 1,
+      billing: { kept: 1, failed: true, again: false },
       leftToRedo: ['7'],
     };
     const states = listStates(all, told);

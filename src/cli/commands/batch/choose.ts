@@ -8,7 +8,6 @@ import {
   formatCount,
   isLeftToRedo,
   nameSome,
-  readManifestRows,
 } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
@@ -18,7 +17,7 @@ import { renewGallery } from './gallery.ts';
 import { readBatchHeader, toTypedFolder } from './kept-command.ts';
 import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
-import { type FoundRow, listManifestRows, noRowError, readRowNames, type RowNames } from './row-names.ts';
+import { type FoundRow, listManifestRows, noRowError, readIds, readRowNames, type RowNames } from './row-names.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {
@@ -69,7 +68,9 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
     await chooseAnswers(folder, changed, { ...ends, state, lock });
     await renewGallery(outdir, context);
   }
-  const outdated = await nameOutdated(folder, state);
+  const outdated = [
+    ...(await readIds(findOutdated(state.manifest.rows, state), { folder, slots: state.slots })).values(),
+  ];
   const document = {
     schema: 'gateway-cli/batch-choose@1',
     chosen: chosen.map(({ id, answer, answers }) => ({ id, answer, answers })),
@@ -84,16 +85,6 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
       : `the reports have it: gateway-cli batch export ${shellWord(outdir)}`;
   await context.ui.note(next);
   return { document };
-}
-
-/** The ids of rows whose answers were made of another answer than the one that counts. */
-async function nameOutdated(folder: string, state: BatchState): Promise<string[]> {
-  const outdated = findOutdated(state.manifest.rows, state);
-  const ids: string[] = [];
-  if (outdated.size === 0) return ids;
-  for await (const rows of readManifestRows(folder))
-    for (const { slot, id } of rows) if (outdated.has(state.slots.findNamed(slot))) ids.push(id);
-  return ids;
 }
 
 /** Reads `3=1`; an id can have the sign `=` itself. Throws GatewayError usage. */

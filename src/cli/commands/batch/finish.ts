@@ -4,6 +4,7 @@ import {
   countRows,
   type Counts,
   formatCount,
+  getToldState,
   type JobError,
   listAwaiting,
   listFailures,
@@ -30,17 +31,16 @@ import type { RunningBatch } from './batch.ts';
 import { countFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { toTypedFolder } from './kept-command.ts';
-import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import {
-  countKept,
-  describeFailures,
-  describeSpending,
-  getExitCode,
-  keptHint,
-  findMaybeBilled,
-  readSummary,
-  summaryDocument,
-} from './summary.ts';
+  describeNext,
+  describeStates,
+  listLeftToRedo,
+  listPlaces,
+  listStates,
+  readBilling,
+  type StateRows,
+} from './states.ts';
+import { describeFailures, describeSpending, keptHint, readSummary, summaryDocument } from './summary.ts';
 
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
@@ -58,7 +58,7 @@ export async function noteRefused(
   const name = typed?.outdir ?? outdir;
   // The next run goes on with the command that the folder keeps, and not with this one.
   const folder = toTypedFolder(name, state.manifest.header?.command?.flags);
-  const states = listStates(counts, { folder, maybeBilled: findMaybeBilled(state), isRefused: true });
+  const states = listStates(counts, { folder, billing: readBilling(state), isRefused: true });
   const fresh = summaryDocument({
     counts,
     states,
@@ -68,15 +68,12 @@ export async function noteRefused(
     durationMs: 0,
     outdir: name,
     failures: new Map(),
-  });
-  const refused = {
-    ok: false,
-    states,
     exitCode: error.exitCode,
     error: errorDocument(error, { outcome: emptyOutcome }, context.ui),
-  };
+  });
+  const { ok, exitCode, error: told } = fresh;
   // A run that was killed wrote no summary.
-  const summary = { ...fresh, ...(await readSummary(outdir, counts)), ...refused };
+  const summary = { ...fresh, ...(await readSummary(outdir, counts)), ok, states, exitCode, error: told };
   await saveSummary({ outdir, lock }, summary).catch(() => undefined);
 }
 
@@ -99,8 +96,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const states = listStates(counts, {
     spent,
     folder,
-    maybeBilled: findMaybeBilled(state),
-    kept: countKept(state),
+    billing: readBilling(state),
     refused: plan.refused,
     leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),
   });
@@ -173,10 +169,8 @@ async function nameRows(places: readonly number[], { jobs, plan, state }: EndedB
 async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
   const { plan, state } = batch;
   const failures = listFailures(state);
-  const places: number[] = [];
   const { table } = plan;
-  if (failures.size > 0)
-    for (let place = 0; place < table.size; place++) if (failures.has(table.slots[place] as number)) places.push(place);
+  const places = failures.size > 0 ? listPlaces(table, (slot) => failures.has(slot)) : [];
   const ids = await nameRows(places, batch);
   return new Map(
     places.map((place, at) => {
@@ -239,12 +233,9 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
   const excused = stop === undefined ? plan.left + waiting : 0;
   const excusedAgain = stop === undefined ? plan.leftAgain : 0;
-  const pending = Math.max(0, counts.pending - excused);
-  const again = states.find(({ state }) => state === 'to make again')?.rows ?? 0;
-  const undone = again - excusedAgain;
-  const submitted = flags.wait === false ? 0 : counts.submitted;
-  const code = getExitCode({ ...counts, pending, again: 0, submitted: submitted ?? 0 });
-  if (code === exitCodes.ok.code && undone <= 0) return undefined;
+  const { done, failed, unknown, submitted = 0 } = counts;
+  const undone = Math.max(0, counts.pending - excused) + Math.max(0, (counts.again ?? 0) - excusedAgain);
+  if (failed + unknown + undone + (flags.wait === false ? 0 : submitted) === 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     failures: `stopped by --max-failures ${flags.maxFailures}: `,
@@ -259,8 +250,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
         ...(budget ? describeBudget(budget) : []),
       ]
     : [eachHasError, stop instanceof GatewayError ? chooseHint(stop) : undefined];
-  const { done, failed, unknown } = counts;
-  const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
+  const isOpen = failed + unknown + submitted > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeStates(states)}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
     ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
@@ -284,15 +274,18 @@ async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   ].filter(isOpen);
   places.sort((a, b) => a - b);
   const ids = await nameRows(places, batch);
-  const named = ids.map((id, at) => `${id} (${describeState(slotOf(places[at] as number), batch)})`);
+  const named = ids.map((id, at) => `${id} (${stateNames[getToldState(slotOf(places[at] as number), state)]})`);
   return `${formatCount(waiting.length, 'job')} ${waiting.length === 1 ? 'waits' : 'wait'} for the result of ${nameSome(named)}`;
 }
 
-function describeState(slot: number, { state: { atService, slots } }: EndedBatch): string {
-  if (atService.has(slot)) return 'at the service';
-  const state = slots.stateOf(slot);
-  return state === 'pending' ? 'not sent yet' : state === 'sent' ? 'unknown' : state;
-}
+/** The names of states in the table of states. A row with an answer that others wait for is to be made again. */
+const stateNames = {
+  done: 'to make again',
+  failed: 'failed',
+  unknown: 'unknown',
+  submitted: 'at the service',
+  pending: 'not sent yet',
+} as const satisfies Record<ReturnType<typeof getToldState>, StateRows['state']>;
 
 /** Tells why the first few jobs failed. */
 async function noteFailures(failures: ReadonlyMap<string, JobError>, outdir: string, batch: EndedBatch): Promise<void> {
@@ -305,12 +298,9 @@ async function noteFailures(failures: ReadonlyMap<string, JobError>, outdir: str
 async function noteTried(batch: EndedBatch): Promise<void> {
   const { plan, state, context } = batch;
   const { slots } = state;
-  const places: number[] = [];
-  for (let place = 0; place < plan.table.size; place++) {
-    const slot = plan.table.slots[place] as number;
-    const isTried = slots.has(slot, 'tried') || (slots.stateOf(slot) === 'sent' && !state.atService.has(slot));
-    if (plan.isOwn(place) && isTried && slots.answersOf(slot) > 0) places.push(place);
-  }
+  const isTried = (slot: number): boolean =>
+    slots.answersOf(slot) > 0 && (slots.has(slot, 'tried') || getToldState(slot, state) === 'unknown');
+  const places = listPlaces(plan.table, (slot, place) => plan.isOwn(place) && isTried(slot));
   if (places.length === 0) return;
   const what = `the earlier answer of ${nameSome(await nameRows(places, batch))} stays the result, as no other came`;
   await context.ui.warn(what);

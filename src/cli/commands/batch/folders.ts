@@ -8,6 +8,7 @@ import {
   findHolder,
   findOutdated,
   formatCount,
+  getToldState,
   type JobError,
   type KnownBatch,
   listVariations,
@@ -160,8 +161,7 @@ function findSlot(name: string, place: number, folders: readonly BatchFolder[]):
   for (const [at, { isSameTable, state }] of folders.entries()) {
     const isOwner = isSameTable && state.manifest.rows.others[place] === 0;
     const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
-    const isSent = slot >= 0 && (state.slots.answersOf(slot) > 0 || state.slots.stateOf(slot) !== 'pending');
-    if (isSent) best = { at, slot };
+    if (slot >= 0 && getToldState(slot, state) !== 'pending') best = { at, slot };
   }
   return best;
 }
@@ -209,13 +209,11 @@ async function* listRows(
   if (all) yield Array.from(listAside(folders), (found) => ({ row: { id: '', version: 'earlier' }, ...found }));
 }
 
-/** The state of a slot in a report. */
-function getRowState({ slots }: BatchState, slot: number): RowState {
+/** The state of a slot in a report. Of what the service holds, nothing is known yet. */
+function getRowState(state: BatchState, slot: number): RowState {
   if (slot < 0) return 'pending';
-  const state = slots.stateOf(slot);
-  if (state === 'failed') return 'failed';
-  if (state === 'sent') return 'unknown';
-  return slots.answersOf(slot) > 0 ? 'done' : 'pending';
+  const told = getToldState(slot, state);
+  return told === 'submitted' ? 'unknown' : told;
 }
 
 /** The number of rows of a report in each state. */

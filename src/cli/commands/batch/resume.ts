@@ -16,8 +16,8 @@ import { describeCosts } from '../../../library/index.ts';
 import type { PlannedBatch } from './batch.ts';
 import { sumMost } from './plan.ts';
 import type { JobSource } from './jobs/source.ts';
-import { describeStates, listLeftToRedo, listStates } from './states.ts';
-import { countKept, describeAside, missingImageStep } from './summary.ts';
+import { describeStates, listPlaces, listStates, readBilling } from './states.ts';
+import { describeAside, missingImageStep } from './summary.ts';
 
 /** Tells people of a batch that goes on, before any of its jobs is sent. */
 export async function noteResume(batch: PlannedBatch): Promise<void> {
@@ -25,11 +25,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const next = describeNext(batch);
-    const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn).map(String);
-    const states = listStates(countRows(plan.table, state, { isOwn: plan.isOwn }), {
-      kept: countKept(state),
-      leftToRedo,
-    });
+    const states = listStates(countRows(plan.table, state, { isOwn: plan.isOwn }), { billing: readBilling(state) });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
@@ -124,9 +120,7 @@ export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: 
 export async function noteGone({ context, folder, jobs, outdir, plan, state }: PlannedBatch): Promise<void> {
   const { due, table } = plan;
   const slots = new Set(await findWithoutImage(outdir, state));
-  const places: number[] = [];
-  for (let place = 0; slots.size > 0 && place < table.size; place++)
-    if (due[place] === 0 && slots.has(table.slots[place] as number)) places.push(place);
+  const places = slots.size > 0 ? listPlaces(table, (slot, place) => due[place] === 0 && slots.has(slot)) : [];
   const gone = missingImageStep(await listIds(places, jobs), folder);
   if (gone) await context.ui.warn(gone);
 }

@@ -1,4 +1,4 @@
-import { readManifestRows } from '../../../batch/index.ts';
+import { type BatchState, readManifestRows } from '../../../batch/index.ts';
 import { closest, type GatewayError, usageError } from '../../../library/index.ts';
 import { joinIds, toOperands } from './next-command.ts';
 
@@ -66,6 +66,24 @@ export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow
   for await (const rows of readManifestRows(folder))
     for (const { slot, id, of: lineId, row: number = 0, numbered: isNumbered } of rows)
       yield { id, lineId, number, isNumbered, slot };
+}
+
+/**
+ * The ids of the rows of some slots, in the order of the table, as the last run read it. The table is read once more for them: all of
+ * its ids would fill the memory.
+ */
+export async function readIds(
+  wanted: ReadonlySet<number>,
+  { folder, slots }: Pick<BatchState, 'slots'> & { folder: string },
+): Promise<Map<number, string>> {
+  const ids = new Map<number, string>();
+  if (wanted.size === 0) return ids;
+  for await (const rows of readManifestRows(folder))
+    for (const { slot: name, id } of rows) {
+      const slot = slots.findNamed(name);
+      if (wanted.has(slot)) ids.set(slot, id);
+    }
+  return ids;
 }
 
 /** A row that a number names in the last run, and the one that it names now. */

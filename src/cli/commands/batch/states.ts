@@ -1,4 +1,12 @@
-import { type BatchState, type Counts, isLeftToRedo, type RowTable } from '../../../batch/index.ts';
+import {
+  type BatchState,
+  type Counts,
+  getToldState,
+  isLeftToRedo,
+  type JobError,
+  listFailures,
+  type RowTable,
+} from '../../../batch/index.ts';
 import { joinIds, nextCommand, type NextWords, type TypedFolder } from './next-command.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
@@ -26,15 +34,22 @@ export interface StateRows {
   before?: string;
 }
 
+/** What was billed of rows without a new answer. */
+interface Billing {
+  /** The number of unknown rows with answers in recovery files: they are paid, and could not be written into the folder. */
+  kept: number;
+  /** Whether a request that failed may have been billed, of a row that has failed, and of one that is to be made again. */
+  failed: boolean;
+  again: boolean;
+}
+
 /** The facts that the next command depends on, beside the rows themselves. */
 interface NextFacts {
   /** Absent if the jobs of the folder come one by one: then no command of its own sends them. */
   folder?: TypedFolder | undefined;
   /** The flag whose limit allows no more requests, with a place for a greater one. */
   spent?: string | undefined;
-  /** Whether some request of these rows failed, and may have been billed. */
-  maybeBilled?: { failed: boolean; again: boolean };
-  kept?: number | undefined;
+  billing?: Billing;
   /** The last run was refused, as rows were edited: so is the next one without the flag. */
   isRefused?: boolean;
   /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
@@ -47,7 +62,7 @@ interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { folder, spent, maybeBilled, kept = 0, leftToRedo = [], refused = 0, isRefused = false } = facts;
+  const { billing, folder, spent, leftToRedo = [], refused = 0, isRefused = false } = facts;
   // While rows are edited, a run without the flag asks for them.
   const asks = edited > 0 || isRefused;
   const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
@@ -69,21 +84,21 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     {
       state: 'to make again',
       of: 'done',
-      rows: Math.max(again, leftToRedo.length),
+      rows: again,
       next: redo,
-      ...(maybeBilled?.again && twice),
+      ...(billing?.again && twice),
     },
     {
       state: 'failed',
       rows: failed - refused,
       next: next('retry'),
-      ...(maybeBilled?.failed && twice),
+      ...(billing?.failed && twice),
     },
     { state: 'not valid', rows: refused, before: 'correct these lines, and send them again' },
     {
       state: 'unknown',
       rows: unknown,
-      ...(kept > 0 && { kept }),
+      ...(billing?.kept && { kept: billing.kept }),
       next: next('retry', { operand: 'unknown' }),
       ...twice,
     },
@@ -98,17 +113,35 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   return all.filter(({ state, rows }) => rows > 0 || state === 'done');
 }
 
+export function readBilling(state: BatchState): Billing {
+  const isKept = ([slot, error]: [number, JobError]): boolean =>
+    error.class === 'not-written' && getToldState(slot, state) === 'unknown';
+  const maybe = [...listFailures(state)].filter(([, { billed }]) => billed !== 'no').map(([slot]) => slot);
+  return {
+    kept: [...state.failures].filter(isKept).length,
+    failed: maybe.some((slot) => state.slots.stateOf(slot) === 'failed'),
+    again: maybe.some((slot) => state.slots.has(slot, 'tried') && state.slots.answersOf(slot) > 0),
+  };
+}
+
 /**
  * The places of rows that are to be made again, and keep their earlier answers, as no other one came. Their slots say so, whatever
  * the rows are called by now. Rows that may have been billed are unknown, and not among them.
  */
 export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
-  const { atService, slots } = state;
-  const isLeft = (slot: number): boolean =>
-    slots.answersOf(slot) > 0 && slots.stateOf(slot) !== 'sent' && !atService.has(slot) && isLeftToRedo(slot, state);
+  return listPlaces(
+    table,
+    (slot, place) => isOwn(place) && getToldState(slot, state) === 'done' && isLeftToRedo(slot, state),
+  );
+}
+
+/** The places of the rows that are meant, in the order of the file. */
+export function listPlaces(
+  { size, slots }: Pick<RowTable, 'size' | 'slots'>,
+  isMeant: (slot: number, place: number) => boolean,
+): number[] {
   const places: number[] = [];
-  for (let place = 0; place < table.size; place++)
-    if (isOwn(place) && isLeft(table.slots[place] as number)) places.push(place);
+  for (let place = 0; place < size; place++) if (isMeant(slots[place] as number, place)) places.push(place);
   return places;
 }
 

@@ -14,22 +14,20 @@ import {
   listOpenProviderBatches,
   listWaiting,
   type ProviderBatch,
-  readManifestRows,
   unanswered,
 } from '../../../batch/index.ts';
-import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
+import { describeNext, describeStates, listLeftToRedo, listStates, readBilling, type StateRows } from './states.ts';
 import {
-  countKept,
   describeAside,
   describeFailures,
   describeSpending,
   keptHint,
-  findMaybeBilled,
   missingImageStep,
   readSummary,
   summaryDocument,
 } from './summary.ts';
 import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
+import { readIds } from './row-names.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandEnd, OwnDocument } from '../../context.ts';
@@ -68,8 +66,6 @@ interface FolderStatus extends BatchFolder {
   /** Ids of jobs whose images were removed. */
   missingPictures: string[];
   states: readonly StateRows[];
-  /** Ids of jobs that are to be made again. */
-  leftToRedo: string[];
   lastError: JsonObject | undefined;
 }
 
@@ -81,13 +77,13 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   // Of a run that works, it is unknown what comes of the rows that others wait for.
   const waitFor = holder ? new Set<number>() : findWaiting(manifest.rows, state);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
-  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
-    (place) => wanted[place] as number,
-  );
-  const waiting = wanted.filter((slot, place) => manifest.rows.others[place] === 0 && waitFor.has(slot)).length;
+  const isOwn = (place: number): boolean => manifest.rows.others[place] === 0;
+  const leftToRedo = listLeftToRedo(manifest.rows, state, isOwn).map((place) => wanted[place] as number);
+  const waiting = wanted.filter((slot, place) => isOwn(place) && waitFor.has(slot)).length;
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
-  const ids = await readIds(folder, slots, new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]));
+  const named = new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]);
+  const ids = await readIds(named, { folder, slots });
   const nameSlot = (slot: number): string => ids.get(slot) ?? slots.nameOf(slot);
   return {
     ...one,
@@ -100,12 +96,10 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
       wanted.filter((slot) => gone.has(slot)),
       nameSlot,
     ),
-    leftToRedo: leftToRedo.map(nameSlot),
     states: listStates(waiting > 0 ? { ...counts, waiting } : counts, {
       folder: manifest.header?.command && typed,
       spent: typeof spent === 'string' ? spent : undefined,
-      maybeBilled: findMaybeBilled(state),
-      kept: countKept(state),
+      billing: readBilling(state),
       leftToRedo: leftToRedo.map(nameSlot),
       isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),
@@ -113,36 +107,16 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   };
 }
 
-/** The ids of the rows of some slots. The table is read once more for them: all of its ids would fill the memory. */
-async function readIds(
-  folder: string,
-  slots: BatchState['slots'],
-  wanted: ReadonlySet<number>,
-): Promise<Map<number, string>> {
-  const ids = new Map<number, string>();
-  if (wanted.size === 0) return ids;
-  for await (const rows of readManifestRows(folder))
-    for (const { slot: name, id } of rows) {
-      const slot = slots.findNamed(name);
-      if (wanted.has(slot)) ids.set(slot, id);
-    }
-  return ids;
-}
-
 /** Joins the states of folders into one. */
 function joinStatuses(folders: readonly FolderStatus[]) {
   const counts = countFolders(folders);
   const [first] = folders as [FolderStatus, ...FolderStatus[]];
-  const leftToRedo = folders.flatMap((one) => one.leftToRedo);
   return {
     ...joinStates(folders.map(({ state }) => state)),
     folders,
     counts,
     // The next command is for one folder only.
-    states:
-      folders.length === 1
-        ? first.states
-        : listStates(counts, { leftToRedo }).map((one) => ({ ...one, next: undefined })),
+    states: folders.length === 1 ? first.states : listStates(counts).map((one) => ({ ...one, next: undefined })),
     failures: new Map(folders.flatMap((one) => one.failures)),
     holder: folders.find((one) => one.holder)?.holder,
     lastError: folders.find((one) => one.lastError)?.lastError,

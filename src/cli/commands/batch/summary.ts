@@ -1,13 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  batchFiles,
-  type BatchState,
-  type Counts,
-  formatCount,
-  type JobError,
-  listFailures,
-} from '../../../batch/index.ts';
+import { batchFiles, type Counts, formatCount, type JobError } from '../../../batch/index.ts';
 import {
   asideFile,
   describeCosts,
@@ -38,21 +31,14 @@ interface SummaryFacts {
   durationMs: number;
   outdir: string;
   failures: ReadonlyMap<string, JobError>;
-  /** The exit code of the process, if it differs from that of the counts. */
-  exitCode?: number | undefined;
+  exitCode: number;
   /** The error of the batch, if it has one. */
   error?: object | undefined;
 }
 
-/** 0 if every job is done, otherwise 13. */
-export function getExitCode({ failed, unknown, pending, again = 0, submitted = 0 }: Counts): number {
-  return failed + unknown + pending + again + submitted === 0 ? exitCodes.ok.code : exitCodes['batch-failed'].code;
-}
-
 /** The document of `batch --json` and of summary.json. */
 export function summaryDocument(facts: SummaryFacts): OwnDocument {
-  const { counts, states, skipped, usage, spending, hasPrices = false, durationMs, outdir, failures } = facts;
-  const exitCode = facts.exitCode ?? getExitCode(counts);
+  const { counts, states, skipped, usage, spending, hasPrices = false, durationMs, outdir, failures, exitCode } = facts;
   return {
     schema: 'gateway-cli/batch@1',
     ok: exitCode === exitCodes.ok.code,
@@ -90,21 +76,6 @@ export function describeFailures(
   const lines = [...failures].slice(0, most).map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
   const more = Math.max(failures.size, counts.failed) - lines.length;
   return more > 0 ? [...lines, `and ${more} more: ${exportCommand(outdirs)}`] : lines;
-}
-
-/** The number of unknown jobs with answers in recovery files: they are paid, and could not be written into the folder. */
-export function countKept({ failures, slots, atService }: BatchState): number {
-  const isUnknown = (slot: number): boolean => slots.stateOf(slot) === 'sent' && !atService.has(slot);
-  return [...failures].filter(([slot, error]) => error.class === 'not-written' && isUnknown(slot)).length;
-}
-
-/** Whether a request that failed may have been billed, of a row that has failed, or of one that is to be made again. */
-export function findMaybeBilled(state: BatchState): { failed: boolean; again: boolean } {
-  const maybe = [...listFailures(state)].filter(([, { billed }]) => billed !== 'no').map(([slot]) => slot);
-  return {
-    failed: maybe.some((slot) => state.slots.stateOf(slot) === 'failed'),
-    again: maybe.some((slot) => state.slots.has(slot, 'tried') && state.slots.answersOf(slot) > 0),
-  };
 }
 
 /** The known cost, and the number of jobs with an unknown one. Empty if no cost is known and no job has a price. */

@@ -177,7 +177,7 @@ async function planJobFile(
     flags,
     source,
     host,
-    output: outdir,
+    outdir,
     readResult: openParentResults(opened, context),
   });
   const jobs: BatchJobs = {

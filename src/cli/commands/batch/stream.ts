@@ -87,8 +87,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     flags,
     source: { name: 'stdin', folder: cwd },
     host,
-    output: outdir?.path ?? cwd,
-    isFolderless: outdir === undefined,
+    outdir: outdir?.path,
   });
   const settings = await builder.settingsOf({ line: 0, command: 'text', values: {} });
   if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { batchFiles, type FinishedReply, type Job, type JobOutput, type JobReply } from '../../../../batch/index.ts';
 import type { Context, Outcome, Report } from '../../../context.ts';
 import type { BuiltRequest } from '../../../request/build-request.ts';
@@ -29,20 +29,23 @@ import { openLinkedFetcher } from '../../../run/linked-pictures.ts';
 /** The errors of a full disk, and of a folder that another run has. */
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
 
-interface OutputOptions {
+/** The parts that the outputs of all jobs share. */
+export interface OutputPlace {
+  context: Context;
+  flags: BatchFlags;
+  /** The folder of the batch; undefined if results are printed alone, as no later run could add a kept reply to them. */
+  outdir: string | undefined;
+  /** The folder of pictures, and another one if its disk is full. */
+  pictures: Parameters<typeof createFileStore>[0];
+}
+
+interface OutputOptions extends OutputPlace {
   /** The parts of the request that its answer is held to. */
   built: Pick<BuiltRequest, 'model'> & Partial<Pick<BuiltRequest, 'prompt' | 'size' | 'check'>>;
   settings: Settings;
   /** Warnings of the reading of inputs, to which the answer adds its own. */
   warnings: string[];
   atEnd: Context['atEnd'];
-  /** The folders of the pictures of all jobs. */
-  pictures: Parameters<typeof createFileStore>[0];
-  /** The folder of the batch; and whether it has no results, to which a later run could add a kept reply. */
-  folder: string;
-  isFolderless: boolean;
-  flags: BatchFlags;
-  context: Context;
 }
 
 /** A job whose reply is read. */
@@ -95,9 +98,9 @@ function failed(outcome: Outcome, value: unknown): Outcome {
 
 /** The finished reply as the batch needs it. */
 function describeFinished({ outcome, failure }: Finished, reply: JobReply, { job, options }: Making): FinishedReply {
-  const { built, context, folder, isFolderless, warnings } = options;
+  const { built, context, outdir, warnings } = options;
   const report: Report = { command: job.command, job: job.id, warnings, outcome };
-  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.answerName };
+  const batch = outdir === undefined ? undefined : { folder: outdir, request: reply.answerName };
   const recovery = { report, io: context.io, redaction: context.ui, batch };
   return {
     failure,
@@ -175,13 +178,13 @@ async function holdAnswer(
 
 /** Plans the places of images: `images/<name>`. A name that is taken gets a number, so no image is replaced. */
 async function planImages(job: Job, options: OutputOptions): Promise<ImageOutput> {
-  const { atEnd, built, context, flags, folder } = options;
+  const { atEnd, built, context, flags, pictures } = options;
   const { model, prompt } = built;
   const { strict = false, maxImages = mostImages } = flags;
   const { aspect } = job.values as { aspect?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   const saving: SavingContext = {
-    io: { cwd: folder, now: () => context.io.now() },
+    io: { cwd: dirname(pictures.folder), now: () => context.io.now() },
     ui: { warn: (text) => addWarning(text, options), clean: (value) => context.ui.clean(value) },
     atEnd,
   };

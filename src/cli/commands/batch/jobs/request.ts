@@ -11,7 +11,7 @@ import {
   type PreparedJob,
 } from '../../../../batch/index.ts';
 import { atPlace } from './job-line.ts';
-import { createJobOutput } from './output.ts';
+import { createJobOutput, type OutputPlace } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import {
@@ -37,7 +37,7 @@ import type { JobSource } from './source.ts';
 import type { Settings } from '../../../settings/types.ts';
 import { buildRequest, type BuiltRequest } from '../../../request/build-request.ts';
 import type { TextPlaces } from '../../../input/prompt.ts';
-import type { Context, InputContext } from '../../../context.ts';
+import type { InputContext } from '../../../context.ts';
 import { type SchemaCheck, compileSchema } from '../../../input/schema.ts';
 import { openUrlFetcher, requireNetwork, type UrlFetcher } from '../../../run/fetch-urls.ts';
 import { type InputUrl, inputUrls } from '../../../input/input-files.ts';
@@ -64,15 +64,9 @@ interface JobSettings {
   places?: TextPlaces;
 }
 
-interface BuilderOptions {
-  context: Context;
-  flags: BatchFlags;
+interface BuilderOptions extends Omit<OutputPlace, 'pictures'> {
   source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
   host: Pick<BatchHost, 'nextCommand'>;
-  /** The folder that jobs write to. */
-  output: string;
-  /** The folder has no results, as they are printed. */
-  isFolderless?: boolean;
   /** Returns the result of a job that is done, and the folder of its pictures. */
   readResult?: ResultOfJob;
 }
@@ -93,18 +87,17 @@ interface RequestBuilder {
 }
 
 /** The parts that jobs share while they are built. */
-interface JobBuilding extends BuilderOptions {
+interface JobBuilding extends BuilderOptions, OutputPlace {
   settings: Map<string, Settings | Promise<Settings>>;
   /** Hashes of settings. */
   digests: WeakMap<Settings, string>;
   schemas: Map<string, Promise<SchemaCheck>>;
   known: KnownFiles;
   fetcher: UrlFetcher | undefined;
-  /** The folder of pictures, and another one if its disk is full. */
-  pictures: { folder: string; spare: string };
 }
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
+  const { context, outdir = context.io.cwd } = options;
   const building: JobBuilding = {
     ...options,
     settings: new Map(),
@@ -112,7 +105,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     schemas: new Map(),
     known: createKnownFiles(),
     fetcher: undefined,
-    pictures: { folder: join(options.output, batchFiles.images), spare: tmpdir() },
+    pictures: { folder: join(outdir, batchFiles.images), spare: tmpdir() },
   };
   return {
     settingsOf: (job) => readJobSettings(job, building),
@@ -165,7 +158,7 @@ async function buildByPlace(job: Job, parts: BuildParts): Promise<BuiltRequest> 
 }
 
 async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob> {
-  const { context, flags, known, output: folder, isFolderless = false, pictures } = building;
+  const { flags, known } = building;
   const settings = await readJobSettings(job, building);
   const inputs = openInputs(job, building);
   const { warnings, close } = inputs;
@@ -200,17 +193,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
       retries: getRetries(built, flags),
       isFlex: built.plain.tier !== undefined,
       fetchInputs: isLate ? (deadline) => fetchInputs(job, deadline, { urls, inputs, settings, building }) : undefined,
-      output: createJobOutput(job, {
-        built,
-        settings,
-        warnings,
-        atEnd,
-        pictures,
-        folder,
-        isFolderless,
-        flags,
-        context,
-      }),
+      output: createJobOutput(job, { ...building, built, settings, warnings, atEnd }),
       close,
     };
   } catch (error) {
@@ -225,7 +208,6 @@ async function openGone(
   { profile, model }: { profile: string; model: string },
   building: JobBuilding,
 ): Promise<CollectedJob> {
-  const { context, flags, output: folder, isFolderless = false, pictures } = building;
   const known: Job = {
     id,
     line: 0,
@@ -240,7 +222,7 @@ async function openGone(
     close,
     context: { atEnd },
   } = openInputs(known, building);
-  const parts = { built: { model }, settings, warnings, atEnd, pictures, folder, isFolderless, flags, context };
+  const parts = { ...building, built: { model }, settings, warnings, atEnd };
   return { settings, output: createJobOutput({ ...known, values: {} }, parts), close };
 }
 

@@ -573,7 +573,7 @@ describe('batch redo and batch retry send only what they name', () => {
     const redone = await at('.', 'redo', 'out', 'p2');
     const accept = 'gateway-cli batch again out --accept-changes\n';
     expect(redone).toMatchObject({ code: 0 });
-    expect(redone.stderr).toContain(`1 job was edited and left: p1; to make those again too: ${accept}`);
+    expect(redone.stderr).toContain(`1 job was edited and left: p1 (row 1); to make those again too: ${accept}`);
     expect(redone.stderr).toContain(`2 done, 2 not sent yet (1 edited)\n`);
     expect(redone.stderr).toContain(`2 not sent yet: ${accept}`);
     expect((await at('.', 'status', 'out')).stdout).toContain(`2 not sent yet: ${accept}`);

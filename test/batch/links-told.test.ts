@@ -28,7 +28,7 @@ describe('what people are told of jobs that use results of others', () => {
     await batch();
     const { code, stderr } = await batch(['--redo', 'outline,chapter', '--limit', '1']);
     expect(code).toBe(0);
-    expect(stderr).toContain('1 job keeps what it made of an earlier result: epilogue; ');
+    expect(stderr).toContain('1 job keeps what it made of an earlier result: epilogue (row 3); ');
   });
 
   test('a job whose answer was made of an earlier result is outdated in every report, until one of both is made or chosen', async ({

@@ -59,7 +59,7 @@ describe('a job that uses the result of another one', () => {
     // Pictures that were made with one that is made again stay until the user says to pay for them.
     const redone = await batch(['--redo', 'hero']);
     expect(redone).toMatchObject({ code: 0 });
-    expect(redone.stderr).toContain('2 jobs keep what they made of an earlier result: sea, wood; ');
+    expect(redone.stderr).toContain('2 jobs keep what they made of an earlier result: sea (row 1), wood (row 2); ');
     const again = await batch();
     expect(again).toMatchObject({ code: 0 });
     expect(again.stderr).toContain('2 outdated: gateway-cli batch again out --accept-changes\n');
@@ -239,7 +239,7 @@ describe('a job that uses the result of another one', () => {
   test('is edited when one far before it is made again in this run', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter, title);
     await batch();
-    const told = '2 jobs keep what they made of an earlier result: chapter, title; ';
+    const told = '2 jobs keep what they made of an earlier result: chapter (row 2), title (row 3); ';
     expect((await batch(['--redo', 'outline', '--dry-run'])).stdout).toContain(told);
     const again = await batch(['--redo', 'outline', '--accept-changes']);
     expect(again.code).toBe(0);
@@ -261,7 +261,7 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(last, epilogue, chapter, outline, title);
     await batch();
     const told =
-      '2 jobs keep what they made of an earlier result: last, epilogue; to make those again too: gateway-cli batch again out --accept-changes\n';
+      '2 jobs keep what they made of an earlier result: last (row 1), epilogue (row 2); to make those again too: gateway-cli batch again out --accept-changes\n';
     expect((await batch(['--redo', 'chapter,outline,title', '--dry-run'])).stdout).toContain(told);
     for (let times = 1; times <= 2; times++) {
       server.bodies.length = 0;
@@ -271,7 +271,9 @@ describe('a job that uses the result of another one', () => {
     }
     // Also where none of those that use the chapter is named, or all that are use one more that is made again.
     const both = await batch(['--redo', 'outline,chapter', '--dry-run']);
-    expect(both.stdout).toContain('3 jobs keep what they made of an earlier result: last, epilogue, title; ');
+    expect(both.stdout).toContain(
+      '3 jobs keep what they made of an earlier result: last (row 1), epilogue (row 2), title (row 5); ',
+    );
     const left = await batch();
     expect([left.code, left.stderr]).toEqual([0, expect.stringContaining('5 done (2 outdated)\n2 outdated: ')]);
     expect(server.bodies).toHaveLength(3);

@@ -285,7 +285,7 @@ describe('--redo of jobs that use results of others', () => {
     );
     await batch();
     const ran = await batch(['--redo', 'outline,poem']);
-    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('an earlier result: letter; ')]);
+    expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('an earlier result: letter (row 2); ')]);
     expect(await batch()).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 1, 2]);
   });

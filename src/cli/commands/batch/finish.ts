@@ -98,7 +98,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
     folder,
     billing: readBilling(state),
     refused: plan.refused,
-    leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),
+    leftToRedo: await listIdsOf(listLeftToRedo(plan.table, state, plan.isOwn), batch),
   });
   const ended = { counts, states, failures, stop, spent };
   const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
@@ -159,7 +159,7 @@ function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined
 }
 
 /** The ids of rows, in the order of the file. Rows of a stream have those with which they were sent last. */
-async function nameRows(places: readonly number[], { jobs, plan, state }: EndedBatch): Promise<string[]> {
+async function listIdsOf(places: readonly number[], { jobs, plan, state }: EndedBatch): Promise<string[]> {
   if (jobs) return listIds(places, jobs);
   const slots = places.map((place) => plan.table.slots[place] as number);
   return slots.map((slot) => state.ids.get(slot) ?? state.slots.nameOf(slot));
@@ -171,7 +171,7 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
   const failures = listFailures(state);
   const { table } = plan;
   const places = failures.size > 0 ? listPlaces(table, (slot) => failures.has(slot)) : [];
-  const ids = await nameRows(places, batch);
+  const ids = await listIdsOf(places, batch);
   return new Map(
     places.map((place, at) => {
       const slot = table.slots[place] as number;
@@ -273,7 +273,7 @@ async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
     ...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []).map(({ place }) => place)),
   ].filter(isOpen);
   places.sort((a, b) => a - b);
-  const ids = await nameRows(places, batch);
+  const ids = await listIdsOf(places, batch);
   const named = ids.map((id, at) => `${id} (${stateNames[getToldState(slotOf(places[at] as number), state)]})`);
   return `${formatCount(waiting.length, 'job')} ${waiting.length === 1 ? 'waits' : 'wait'} for the result of ${nameSome(named)}`;
 }
@@ -302,6 +302,6 @@ async function noteTried(batch: EndedBatch): Promise<void> {
     slots.answersOf(slot) > 0 && (slots.has(slot, 'tried') || getToldState(slot, state) === 'unknown');
   const places = listPlaces(plan.table, (slot, place) => plan.isOwn(place) && isTried(slot));
   if (places.length === 0) return;
-  const what = `the earlier answer of ${nameSome(await nameRows(places, batch))} stays the result, as no other came`;
+  const what = `the earlier answer of ${nameSome(await listIdsOf(places, batch))} stays the result, as no other came`;
   await context.ui.warn(what);
 }

@@ -6,9 +6,7 @@ import {
   findWithoutImage,
   formatCount,
   listIds,
-  maxNamed,
   nameRows,
-  nameSome,
   sentBefore,
 } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
@@ -48,37 +46,36 @@ function describeNext({ plan }: PlannedBatch): string {
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
 export async function describeAgain({ facts, host, jobs, plan, policy, state }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
+  const name = (places: readonly number[], count = places.length): Promise<string> => nameRows(places, count, jobs);
+  const makeToo = `to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`;
   const twice =
     plan.twice > 0 ? ` (${plan.twice === plan.again && plan.twice > 1 ? 'they' : plan.twice} may be billed twice)` : '';
-  if (plan.again > 0) lines.push(`sent again: ${await nameRows(plan.first.again, plan.again, jobs)}${twice}`);
+  if (plan.again > 0) lines.push(`sent again: ${await name(plan.first.again, plan.again)}${twice}`);
   if (policy.onlyNamed && plan.fresh > 0)
-    lines.push(`sent for the first time: ${await nameRows(plan.first.fresh, plan.fresh, jobs)}`);
+    lines.push(`sent for the first time: ${await name(plan.first.fresh, plan.fresh)}`);
   const edited = listChanged(plan);
   if (edited.length > 0) {
     const places = edited.map(({ place }) => place);
     const most = sumMost(places, facts) ?? [];
     const atMost = most.length > 0 ? `, for at most ${describeCosts(most)}` : '';
-    const names = await nameRows(places, edited.length, jobs);
     const are = be(edited.length, 'is');
     const mayBeNew = edited.some((row) => row.mayBeNew);
     const what = mayBeNew ? `or ${are} new, and ${are} paid for` : `and ${are} paid for again`;
-    lines.push(`${describeChanges(edited)} ${what}${atMost}: ${names}`);
+    lines.push(`${describeChanges(edited)} ${what}${atMost}: ${await name(places)}`);
   }
   const left = [...plan.table.edited];
   if (left.length > 0) {
-    const names = nameSome(await listIds(left.slice(0, maxNamed), jobs), left.length);
     const orNew = plan.edited.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(left.length, 'is')} new,` : '';
-    const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited${orNew} and left: ${names}`;
-    lines.push(`${what}; to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`);
+    const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited${orNew} and left`;
+    lines.push(`${what}: ${await name(left)}; ${makeToo}`);
   }
   // Those of earlier runs are told in the table of states.
   if (plan.stays.size === 0 || plan.again === 0) return lines;
   const staying = listStaying({ plan, state });
   if (staying.length === 0) return lines;
-  const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), staying.length);
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
-  const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
-  lines.push(`${what}; to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`);
+  const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result`;
+  lines.push(`${what}: ${await name(staying)}; ${makeToo}`);
   return lines;
 }
 

@@ -1,4 +1,3 @@
-import { isLeftToRedo } from './run/decide.ts';
 import { nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
@@ -25,7 +24,8 @@ export function countRows(
     if (told === 'pending' && table.edited.has(place)) counts.edited = (counts.edited ?? 0) + 1;
     if (told !== 'done') continue;
     if (slots.has(slot, 'cut')) counts.incomplete++;
-    if (isLeftToRedo(slot, state)) counts.again = (counts.again ?? 0) + 1;
+    if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
+    else if (slots.has(slot, 'tried')) counts.tried = (counts.tried ?? 0) + 1;
     if (outdated.has(slot)) counts.outdated = (counts.outdated ?? 0) + 1;
   }
   return counts;

@@ -241,6 +241,8 @@ export interface Counts {
   edited?: number;
   /** The number of done jobs that are to be made again, and whose answers count until then, if there are any. */
   again?: number;
+  /** The number of other done jobs whose last request failed, and whose earlier answers count, if there are any. */
+  tried?: number;
   /** The number of done jobs whose answers were made of earlier answers of other jobs, if there are any. */
   outdated?: number;
 }

@@ -233,8 +233,8 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
   const excused = stop === undefined ? plan.left + waiting : 0;
   const excusedAgain = stop === undefined ? plan.leftAgain : 0;
-  const { done, failed, unknown, submitted = 0 } = counts;
-  const undone = Math.max(0, counts.pending - excused) + Math.max(0, (counts.again ?? 0) - excusedAgain);
+  const { done, failed, unknown, submitted = 0, again = 0, tried = 0 } = counts;
+  const undone = Math.max(0, counts.pending - excused) + Math.max(0, again + tried - excusedAgain);
   if (failed + unknown + undone + (flags.wait === false ? 0 : submitted) === 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,

@@ -60,7 +60,7 @@ interface NextFacts {
 
 /** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
-  const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
+  const { done, incomplete, again = 0, tried = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
   const { billing, folder, spent, leftToRedo = [], refused = 0, isRefused = false } = facts;
   // While rows are edited, a run without the flag asks for them.
@@ -84,7 +84,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     {
       state: 'to make again',
       of: 'done',
-      rows: again,
+      rows: again + tried,
       next: redo,
       ...(billing?.again && twice),
     },

@@ -7,11 +7,9 @@ import {
   closeUnsent,
   defaultGraceMs,
   enterNewOutdir,
-  enterOutdir,
   type FolderLock,
   isAsWritten,
   newBatchState,
-  requireOwn,
   runBatch,
   type Stop,
   writeManifest,
@@ -32,9 +30,9 @@ import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import type { TypedFolder } from './next-command.ts';
-import { findOutdir, readOutdir } from './outdir.ts';
+import { findOutdir, openOutdir, readOutdir } from './outdir.ts';
 import { openParentResults } from './parent-results.ts';
-import { checkPrice, emptyFacts, type BatchPlanFacts, planJobs } from './plan.ts';
+import { type BatchPlanFacts, emptyFacts, planJobs, preparePriced } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { trackChecking } from './progress.ts';
 import { noteGone, noteEmptyRows, noteResume } from './resume.ts';
@@ -142,13 +140,12 @@ async function openJobFile(
   const place = requireJobs(words, flags);
   const needsNoFolder = flags.estimate === true && flags.output === undefined;
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
-  if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(place, flags, context);
   const opened = { folder, host, shard, source, outdir: outdir.path };
   if (!outdir.exists) return { ...opened, lock: undefined, state: newBatchState(), lostEnds: [] };
   const isTrial = flags.dryRun === true || flags.estimate === true;
-  const lock = isTrial ? undefined : await enterOutdir(outdir.path, host, hooks.lock);
-  return { ...opened, lock, ...(await readOutdir(outdir.path, lock, { host, context })) };
+  if (isTrial) return { ...opened, lock: undefined, ...(await readOutdir(outdir.path, undefined, { host, context })) };
+  return { ...opened, ...(await openOutdir(outdir.path, { host, context }, hooks.lock)) };
 }
 
 /** A run that is planned, and what it needs beside the plan. */
@@ -185,10 +182,7 @@ async function planJobFile(
     read: (onFault) => source.jobs(onFault),
     settingsOf: builder.settingsOf,
     digestSource: builder.digestSource,
-    async prepare(job) {
-      await checkPrice(await builder.settingsOf(job), job, { facts, flags, state, context });
-      return builder.prepare(job);
-    },
+    prepare: preparePriced(builder, { facts, flags, state, context }),
     openGone: builder.openGone,
     productOf,
     requireUsable,

@@ -3,7 +3,6 @@ import {
   batchFiles,
   type BatchState,
   chooseAnswers,
-  enterOutdir,
   findOutdated,
   formatCount,
   isLeftToRedo,
@@ -16,7 +15,7 @@ import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, toTypedFolder } from './kept-command.ts';
 import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
-import { readOutdir } from './outdir.ts';
+import { openOutdir } from './outdir.ts';
 import { type FoundRow, listManifestRows, noRowError, readIds, readRowNames, type RowNames } from './row-names.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
@@ -55,8 +54,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const { folder, header } = await readBatchHeader(outdir, context.io);
   const typed = toTypedFolder(outdir, header.command?.flags);
   const host = createHost(context, typed);
-  const lock = await enterOutdir(folder, host);
-  const { state, ...ends } = await readOutdir(folder, lock, { host, context });
+  const { lock, state, ...ends } = await openOutdir(folder, { host, context });
   const names = await readRowNames(
     choices.map(({ word }) => word),
     listManifestRows(folder),

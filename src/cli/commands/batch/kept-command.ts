@@ -13,7 +13,7 @@ import { promptIn, readDefaultsObject } from './jobs/source.ts';
 import { repeatCommand, type TypedFolder } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
-interface TypedCommand {
+export interface TypedCommand {
   words: readonly string[];
   flags: BatchFlags;
 }

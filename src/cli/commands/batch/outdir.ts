@@ -5,18 +5,23 @@ import {
   batchFiles,
   type BatchHost,
   type BatchState,
+  enterOutdir,
   type FolderLock,
   type KnownBatch,
   type LostEnds,
   readFolder,
+  requireOwn,
 } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
-import { describeReadError, getErrorCode, shellWord, usageError } from '../../../library/index.ts';
+import { describeReadError, getErrorCode, type LockTimes, shellWord, usageError } from '../../../library/index.ts';
 import { recovery } from './host.ts';
 import { readBatchHeader } from './kept-command.ts';
 import { warnUnread } from './summary.ts';
 
-/** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
+/**
+ * The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder or holds other files, or its parent does
+ * not exist; batch-locked if its journal was not written by this program.
+ */
 export async function findOutdir(
   output: string | undefined,
   { io }: Context,
@@ -31,6 +36,7 @@ export async function findOutdir(
       `-o ${output}: its parent folder is not there`,
       `make it first: mkdir -p ${shellWord(dirname(output))}`,
     );
+  if (found === 'folder') await requireOwn(path);
   return { path, exists: found === 'folder' };
 }
 
@@ -43,6 +49,16 @@ export async function readBatchFolder(outdir: string, { io, ui }: Context): Prom
   } finally {
     progress.stop();
   }
+}
+
+/** Locks the folder of a run, which is made if it is not there, and reads what earlier runs left in it. */
+export async function openOutdir(
+  path: string,
+  { host, context }: { host: BatchHost; context: Context },
+  times?: LockTimes,
+) {
+  const lock = await enterOutdir(path, host, times);
+  return { lock, ...(await readOutdir(path, lock, { host, context })) };
 }
 
 /** The remains of earlier runs in the folder of a run; with its lock, also the replies that they could not write there. */

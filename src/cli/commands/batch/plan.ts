@@ -14,6 +14,7 @@ import type { Context } from '../../context.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../run/costs.ts';
 import { createDryClient } from '../../run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
+import type { RequestBuilder } from './jobs/request.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
 import type { TypedFolder } from './next-command.ts';
 import { ownSettings } from './own-settings.ts';
@@ -93,8 +94,19 @@ interface PlanPricing extends Pick<Batch, 'state'> {
   context: Context;
 }
 
+/** Builds requests of jobs, each once its price was checked. */
+export function preparePriced(
+  { settingsOf, prepare }: Pick<RequestBuilder, 'settingsOf' | 'prepare'>,
+  planning: PlanPricing,
+): (job: Job) => Promise<PreparedJob> {
+  return async (job) => {
+    await checkPrice(await settingsOf(job), job, planning);
+    return prepare(job);
+  };
+}
+
 /** Throws GatewayError usage if a job has no price, or one of another currency, and a budget is given. */
-export async function checkPrice(settings: Settings, job: Pick<Job, 'values'>, planning: PlanPricing): Promise<void> {
+async function checkPrice(settings: Settings, job: Pick<Job, 'values'>, planning: PlanPricing): Promise<void> {
   const { pricing } = planning.facts;
   pricing.hasPrices ||= Object.keys(settings.prices).length > 0;
   const isPaid = settings.budget !== undefined || planning.flags.maxCost !== undefined;

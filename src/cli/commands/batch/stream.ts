@@ -4,10 +4,8 @@ import {
   decideSlot,
   defaultGraceMs,
   emptyPlan,
-  enterOutdir,
   getRequestOrigin,
   type Job,
-  type KeptCommand,
   newBatchState,
   noLock,
   openAssigning,
@@ -16,7 +14,6 @@ import {
   type PreparedJob,
   type QueuedJob,
   readyJob,
-  requireOwn,
   type ResultReader,
   runStream,
   type Stop,
@@ -32,9 +29,9 @@ import { type BatchFlags, requireStream } from './flags.ts';
 import { createHost } from './host.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
-import { keepCommand, findTypedFolder } from './kept-command.ts';
-import { findOutdir, readOutdir } from './outdir.ts';
-import { checkPrice, emptyFacts } from './plan.ts';
+import { findTypedFolder, keepCommand, type TypedCommand } from './kept-command.ts';
+import { findOutdir, openOutdir } from './outdir.ts';
+import { emptyFacts, preparePriced } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { openPrinter } from './printer.ts';
 
@@ -81,7 +78,6 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
   const host = createHost(context, typed);
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
-  if (outdir?.exists) await requireOwn(outdir.path);
   const builder = createRequestBuilder({
     context,
     flags,
@@ -92,7 +88,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
   const settings = await builder.settingsOf({ line: 0, command: 'text', values: {} });
   if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const folder = outdir
-    ? await openFolder(outdir.path, { words, flags, host, context })
+    ? await openFolder(outdir.path, { typed: { words, flags }, host, context })
     : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined, enter: () => undefined };
   const { state } = folder;
   const plan = emptyPlan(getRequestOrigin(settings));
@@ -109,27 +105,18 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     facts,
     startedAt,
     assign: openAssigning(plan.table, state.slots),
-    async prepare(job) {
-      await checkPrice(await builder.settingsOf(job), job, { facts, flags, context, state });
-      return builder.prepare(job);
-    },
+    prepare: preparePriced(builder, { facts, flags, state, context }),
   };
 }
 
 async function openFolder(
   path: string,
-  {
-    words,
-    flags,
-    host,
-    context,
-  }: { words: readonly string[]; flags: BatchFlags; host: BatchHost; context: AnswerContext },
+  { typed, host, context }: { typed: TypedCommand; host: BatchHost; context: AnswerContext },
 ) {
-  const lock = await enterOutdir(path, host);
-  const { state, lostEnds } = await readOutdir(path, lock, { host, context });
+  const { lock, state, lostEnds } = await openOutdir(path, { host, context });
   const results = await openResults(path, state.slots);
   host.atEnd(() => results.close());
-  const command: KeptCommand = await keepCommand({ words, flags, shard: undefined }, { ...context, folder: path });
+  const command = await keepCommand({ ...typed, shard: undefined }, { ...context, folder: path });
   const manifest = await openManifest(path, { state, command });
   host.atEnd(() => manifest.close());
   return { lock, state, lostEnds, results, enter: manifest.enter };

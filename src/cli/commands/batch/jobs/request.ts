@@ -78,7 +78,7 @@ const maxSchemas = 100;
 type AskingJob = Pick<Job, 'command' | 'values' | 'line' | 'place'>;
 
 /** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
-interface RequestBuilder {
+export interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   prepare(job: Job): Promise<PreparedJob>;
   openGone: BatchJobs['openGone'];

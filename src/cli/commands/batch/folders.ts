@@ -218,12 +218,10 @@ function getRowState(state: BatchState, slot: number): RowState {
 
 /** The number of rows of a report in each state. */
 export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
-  const [{ state }] = folders as [BatchFolder];
-  // The table of a shard has the rows of the others, too.
-  const counts = folders.length === 1 ? countRows(state.manifest.rows, state) : countFolders(folders);
-  const { done, failed, unknown, pending, submitted = 0 } = counts;
-  const others = all ? folders.map(({ state }) => countAside(state) + countEarlier(state)) : [];
-  return { done: others.reduce((sum, count) => sum + count, done), failed, unknown: unknown + submitted, pending };
+  const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const { at, slot } of listFound(folders)) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
+  for (const { state } of all ? folders : []) counts.done += countAside(state) + countEarlier(state);
+  return counts;
 }
 
 /**

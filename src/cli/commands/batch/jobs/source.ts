@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Job, JobCommand } from '../../../../batch/index.ts';
+import type { Job, JobCommand, Variation } from '../../../../batch/index.ts';
 import {
   arrivingLines,
   chooseHint,
@@ -70,8 +70,8 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
   const { cwd } = context.io;
   const rules = { defaults, file: path === '-' ? 'stdin' : path };
   const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
-  const reading = { rules, flags, context: { ...context, io: { ...context.io, cwd: folder } } };
   const variations = flags.vary && readVariations(flags.vary);
+  const reading = { rules, variations, flags, context: { ...context, io: { ...context.io, cwd: folder } } };
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
@@ -81,14 +81,12 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
       let hasFault = false;
       for await (const lines of readLines(handle))
         for (const line of lines) {
-          if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
           let jobs: Job[] = [];
           try {
-            const found = readLineJob(line, reading);
+            const found = readLineJobs(line, reading);
             // To wait for each of a million lines takes longer than to read them.
-            const job = found instanceof Promise ? await found : found;
-            if (job) jobs = expandJob(job, rules.file, variations);
-            if (job) commands.add(job.command);
+            jobs = found instanceof Promise ? await found : found;
+            for (const { command } of jobs) commands.add(command);
           } catch (error) {
             hasFault = true;
             onFault(error);
@@ -117,9 +115,7 @@ async function* readJobStream(
   for await (const line of arrivingLines(chunks)) {
     const { number, text } = line;
     try {
-      if (line.isTooLong) throw usageError(`stdin:${number}: the line is longer than 256 MiB`);
-      const job = await readLineJob(line, reading);
-      for (const one of job ? expandJob(job, 'stdin') : []) yield { line: number, id: one.id, job: one };
+      for (const job of await readLineJobs(line, reading)) yield { line: number, id: job.id, job };
     } catch (error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
       const { id } = parseObject(text);
@@ -132,17 +128,25 @@ async function* readJobStream(
 /** The rules and flags by which lines are read. */
 interface LineReading {
   rules: JobRules;
+  variations?: readonly Variation[] | undefined;
   flags: SourceFlags;
   /** The context whose folder is that of the jobs. */
   context: Context;
 }
 
-/** The job of a line, or of a prompt; undefined for an empty one. Throws GatewayError usage with file and line. */
-function readLineJob({ text, number, isUtf8 }: Line, reading: LineReading): Job | undefined | Promise<Job> {
-  const { rules, flags } = reading;
-  if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+/**
+ * The jobs of a line, or of a prompt; none of an empty one. Throws GatewayError usage with file and line. Returns a promise only for
+ * a prompt file.
+ */
+function readLineJobs({ text, number, isUtf8, isTooLong }: Line, reading: LineReading): Job[] | Promise<Job[]> {
+  const { rules, flags, variations } = reading;
+  const place = `${rules.file}:${number}`;
+  if (isTooLong) throw usageError(`${place}: the line is longer than 256 MiB`);
+  if (!isUtf8) throw notUtf8(place, text);
   const job = flags.prompts === undefined ? readJobLine(text, number, rules) : readPromptLine(text, number, rules);
-  return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, reading) : job;
+  if (job === undefined) return [];
+  const expand = (one: Job): Job[] => expandJob(one, rules.file, variations);
+  return isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, reading).then(expand) : expand(job);
 }
 
 /** The job with the content of its `.prompt.yml`; a model that was typed for the whole batch wins. */

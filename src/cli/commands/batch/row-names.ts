@@ -20,31 +20,21 @@ export interface FoundRow extends NamedRow {
   isByNumber: boolean;
 }
 
-/** Numbers as names: `7` is row 7; `7-2` and `7+model=a` are jobs of row 7. */
-const numberForm = /^([1-9]\d{0,8})((?:[-+].*)?)$/s;
-
 /** Finds the rows that words name, while a table is read. */
 export function openRowNames(words: readonly string[]) {
   const byId = new Map<string, FoundRow[]>(words.map((word) => [word, []]));
   const byNumber = new Map<string, FoundRow[]>(words.map((word) => [word, []]));
-  const wantedOf = new Map<number, { word: string; rest: string }[]>();
-  for (const word of new Set(words)) {
-    const [, number, rest = ''] = numberForm.exec(word) ?? [];
-    if (number === undefined) continue;
-    wantedOf.set(Number(number), [...(wantedOf.get(Number(number)) ?? []), { word, rest }]);
-  }
   let haveNumbers = false;
   return {
     /** Whether rows can be named by their numbers, as no ids of the rows so far are numbers. */
     takesNumbers: (): boolean => !haveNumbers,
     see({ id, lineId = id, number, isNumbered = false, slot }: NamedRow, place: number): void {
       const row = { id, lineId, number, isNumbered, slot, place };
-      byId.get(id)?.push({ ...row, isByNumber: isNumbered });
-      if (lineId !== id) byId.get(lineId)?.push({ ...row, isByNumber: isNumbered });
+      for (const name of new Set([id, lineId])) byId.get(name)?.push({ ...row, isByNumber: isNumbered });
       if (slot !== undefined) byId.get(slot)?.push({ ...row, isByNumber: false });
       haveNumbers ||= lineId !== String(number) && /^\d+$/.test(lineId);
-      for (const { word, rest } of wantedOf.get(number) ?? [])
-        if (rest === '' || id === `${lineId}${rest}`) byNumber.get(word)?.push({ ...row, isByNumber: true });
+      for (const name of new Set([String(number), numberOf(row)]))
+        byNumber.get(name)?.push({ ...row, isByNumber: true });
     },
     /** Finds rows by id or slot, otherwise by number. If ids are other numbers, a number that is no id is a mistake. */
     find(word: string): readonly FoundRow[] {
@@ -56,8 +46,8 @@ export function openRowNames(words: readonly string[]) {
 
 export type RowNames = ReturnType<typeof openRowNames>;
 
-/** The name of a row by its number. */
-export function numberOf({ id, lineId = id, number }: FoundRow): string {
+/** The name of a row by its number: `7` is row 7; `7-2` and `7+model=a` are jobs of row 7. */
+export function numberOf({ id, lineId = id, number }: NamedRow): string {
   return `${number}${id.startsWith(lineId) ? id.slice(lineId.length) : ''}`;
 }
 

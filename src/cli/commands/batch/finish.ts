@@ -80,9 +80,7 @@ export async function noteRefused(
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandEnd> {
   if (batch.folder === undefined) return { error };
-  const counts = countLines(batch);
-  const known = { counts, states: listStates(counts), failures: await nameFailures(batch), spent: undefined };
-  const document = await summarize(batch, known, error);
+  const document = await summarize(batch, await readRows(batch, undefined), error);
   await saveSummary(batch, document).catch(() => undefined);
   return { document, error };
 }
@@ -90,17 +88,8 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
   const { context, flags, folder, plan, state } = batch;
-  const counts = countLines(batch);
-  const failures = await nameFailures(batch);
-  const spent = findSpent(stop);
-  const states = listStates(counts, {
-    spent,
-    folder,
-    billing: readBilling(state),
-    refused: plan.refused,
-    leftToRedo: await listIdsOf(listLeftToRedo(plan.table, state, plan.isOwn), batch),
-  });
-  const ended = { counts, states, failures, stop, spent };
+  const ended = await readRows(batch, stop);
+  const { counts, states, failures } = ended;
   const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
   const error: unknown = stop === 'signal' ? context.signal.reason : failure;
   const document = await summarize(batch, ended, error);
@@ -115,10 +104,12 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   // For jobs at the service, the wait for them has told the next command.
   const isTold = failure !== undefined || (stop === 'signal' && counts.submitted !== undefined) || flags.stream;
   if (!isTold) for (const line of describeNext(states)) await context.ui.note(line);
-  if (stop === 'signal') return { document, error };
+  if (stop === 'signal' || folder === undefined) return { document, error };
   if (!context.root.json && !flags.stream)
-    await context.io.stdout.write(`${join(folder?.outdir ?? '', batchFiles.results)}\n`);
-  if (folder) await noteFailures(failures, folder.outdir, batch);
+    await context.io.stdout.write(`${join(folder.outdir, batchFiles.results)}\n`);
+  // Lines of a stream that are no rows have told their errors.
+  const shown = { failed: counts.failed - plan.refused, most: maxNamed, outdirs: [folder.outdir] };
+  for (const line of describeFailures(failures, shown)) await context.ui.note(line);
   return { document, error };
 }
 
@@ -132,13 +123,22 @@ async function renewPage(outdir: string, context: EndedBatch['context']): Promis
 }
 
 /** The rows of a batch at the end of a run. */
-interface RunEnd {
+interface RowsAtEnd {
   counts: Counts;
   states: readonly StateRows[];
   failures: ReadonlyMap<string, JobError>;
   stop: Stop | undefined;
   /** The flag whose limit stopped the run. */
   spent: string | undefined;
+}
+
+async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<RowsAtEnd> {
+  const { folder, plan, state } = batch;
+  const counts = countLines(batch);
+  const spent = findSpent(stop);
+  const leftToRedo = await listIdsOf(listLeftToRedo(plan.table, state, plan.isOwn), batch);
+  const facts = { spent, folder, billing: readBilling(state), refused: plan.refused, leftToRedo };
+  return { counts, states: listStates(counts, facts), failures: await nameFailures(batch), stop, spent };
 }
 
 /** The flag whose limit stopped the run, with a place for a greater one. */
@@ -180,23 +180,19 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
   );
 }
 
-function countTable({ state, plan }: EndedBatch): Counts {
-  const counts = countRows(plan.table, state, { isOwn: plan.isOwn });
-  const waiting = plan.table.links.size > 0 ? listAwaiting({ plan, state }).length : 0;
-  return waiting > 0 ? { ...counts, waiting } : counts;
-}
-
 /** The counts of the rows of the table, and of the lines of a stream that are no rows: these have failed. */
-function countLines(batch: EndedBatch): Counts {
-  const { refused } = batch.plan;
-  const counts = countTable(batch);
-  return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
+function countLines({ plan, state }: EndedBatch): Counts {
+  const { isOwn, refused, table } = plan;
+  const counts = countRows(table, state, { isOwn });
+  const waiting = table.links.size > 0 ? listAwaiting({ plan, state }).length : 0;
+  const all = { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
+  return waiting > 0 ? { ...all, waiting } : all;
 }
 
 /** The summary of a run, with the error that it ends with. */
 async function summarize(
   { context, folder, state, plan, facts, startedAt }: EndedBatch,
-  { counts, states, failures, spent }: Pick<RunEnd, 'counts' | 'states' | 'failures' | 'spent'>,
+  { counts, states, failures, spent }: RowsAtEnd,
   thrown: unknown,
 ): Promise<OwnDocument> {
   const error = thrown === undefined ? undefined : toGatewayError(thrown);
@@ -227,7 +223,10 @@ async function saveSummary({ lock, outdir }: Pick<EndedBatch, 'lock' | 'outdir'>
  * The error of the batch by its end; undefined if it succeeded. Jobs that are still at the service are no failure of a run that
  * does not wait for them.
  */
-async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBatch): Promise<GatewayError | undefined> {
+async function judgeEnd(
+  { counts, states, stop, spent }: RowsAtEnd,
+  batch: EndedBatch,
+): Promise<GatewayError | undefined> {
   const { flags, folder, state, outdir, plan, policy } = batch;
   // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
   const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
@@ -286,13 +285,6 @@ const stateNames = {
   submitted: 'at the service',
   pending: 'not sent yet',
 } as const satisfies Record<ReturnType<typeof getToldState>, StateRows['state']>;
-
-/** Tells why the first few jobs failed. */
-async function noteFailures(failures: ReadonlyMap<string, JobError>, outdir: string, batch: EndedBatch): Promise<void> {
-  const counts = countTable(batch);
-  for (const line of describeFailures(failures, { counts, most: maxNamed, outdirs: [outdir] }))
-    await batch.context.ui.note(line);
-}
 
 /** Tells of jobs that were sent again and got no answer: they keep the answer that they had. */
 async function noteTried(batch: EndedBatch): Promise<void> {

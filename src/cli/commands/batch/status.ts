@@ -165,7 +165,7 @@ function describeStatus(
       listOpenProviderBatches(state).map((providerBatch) => describeProviderBatch(providerBatch, state, now)),
     ),
     ...told.flatMap((line) => line || []),
-    ...describeFailures(failures, { counts, most: maxShown, outdirs: names }),
+    ...describeFailures(failures, { failed: counts.failed, most: maxShown, outdirs: names }),
   ];
 }
 

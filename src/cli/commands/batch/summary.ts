@@ -71,10 +71,10 @@ export async function readSummary(folder: string, counts: Counts): Promise<JsonO
  */
 export function describeFailures(
   failures: SummaryFacts['failures'],
-  { counts, most, outdirs }: { counts: Counts; most: number; outdirs: readonly string[] },
+  { failed, most, outdirs }: { failed: number; most: number; outdirs: readonly string[] },
 ): string[] {
   const lines = [...failures].slice(0, most).map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
-  const more = Math.max(failures.size, counts.failed) - lines.length;
+  const more = Math.max(failures.size, failed) - lines.length;
   return more > 0 ? [...lines, `and ${more} more: ${exportCommand(outdirs)}`] : lines;
 }
 

@@ -1,5 +1,4 @@
 import {
-  type Batch,
   type BatchHost,
   decideSlot,
   defaultGraceMs,
@@ -43,8 +42,8 @@ interface StreamBatch extends EndedBatch {
   assign: ReturnType<typeof openAssigning>;
   /** Writes a row into the table of the folder, if there is one. */
   enter(job: Job, slot: number): void;
-  /** The results of earlier runs; undefined without a folder. */
-  results: ResultReader | undefined;
+  /** The results of earlier runs. */
+  results: Pick<ResultReader, 'read'>;
 }
 
 /** `batch - --stream`: takes jobs from stdin until it ends, and prints each result when its job has ended. */
@@ -89,7 +88,13 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
   if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const folder = outdir
     ? await openFolder(outdir.path, { typed: { words, flags }, host, context })
-    : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined, enter: () => undefined };
+    : {
+        lock: noLock,
+        state: newBatchState(),
+        lostEnds: [],
+        results: { read: () => undefined },
+        enter: () => undefined,
+      };
   const { state } = folder;
   const plan = emptyPlan(getRequestOrigin(settings));
   const facts = emptyFacts();
@@ -124,7 +129,7 @@ async function openFolder(
 
 /** Sends the jobs as they come. Resolves when stdin has ended and every job has, with the reason if it ended early. */
 async function sendStream(batch: StreamBatch): Promise<Stop | undefined> {
-  const { flags, context, results } = batch;
+  const { flags, folder, context } = batch;
   const lines = await openJobStream(flags, context);
   context.gracePeriod.ms = defaultGraceMs + 2000;
   return runStream(
@@ -137,10 +142,10 @@ async function sendStream(batch: StreamBatch): Promise<Stop | undefined> {
           yield await takeLine(line, batch);
         }
       },
-      print: openPrinter(results !== undefined, context),
+      print: openPrinter(folder !== undefined, context),
       clientOf: openClientsLate(flags, context),
       concurrency: await limitConcurrency(flags, undefined, context),
-      hasFolder: results !== undefined,
+      hasFolder: folder !== undefined,
     },
   );
 }
@@ -151,7 +156,7 @@ async function takeLine(line: StreamedJob, batch: StreamBatch): Promise<QueuedJo
   const { job } = line;
   let prepared: PreparedJob | undefined;
   try {
-    if (job.command.startsWith('image') && batch.results === undefined)
+    if (job.command.startsWith('image') && batch.folder === undefined)
       throw usageError(`stdin:${job.line}: an image needs a folder`, 'name one: gateway-cli batch - --stream -o out');
     prepared = await batch.prepare(job);
     const slot = batch.assign({ id: job.id, key: prepared.key });
@@ -162,7 +167,7 @@ async function takeLine(line: StreamedJob, batch: StreamBatch): Promise<QueuedJo
       );
     batch.enter(job, slot);
     batch.plan.jobs++;
-    const document = batch.results && (await findDocument(job, slot, batch.results, batch));
+    const document = await findDocument(job, slot, batch);
     if (document === undefined) {
       batch.plan.toSend++;
       return readyJob(job, slot, prepared, batch.state);
@@ -180,10 +185,8 @@ async function takeLine(line: StreamedJob, batch: StreamBatch): Promise<QueuedJo
 async function findDocument(
   job: Job,
   slot: number,
-  results: ResultReader,
-  batch: Pick<Batch, 'policy' | 'state'> & { context: AnswerContext },
+  { policy, results, state, context }: StreamBatch,
 ): Promise<object | undefined> {
-  const { policy, state, context } = batch;
   const { slots, atService } = state;
   const isCut = policy.retry?.includes('incomplete') && slots.stateOf(slot) === 'incomplete';
   const current = isCut ? 'pending' : slots.stateOf(slot);

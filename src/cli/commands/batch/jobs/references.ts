@@ -35,25 +35,24 @@ export function findUses({ values }: Pick<Job, 'values'>): JobUse[] | undefined 
   return uses.length > 0 ? uses : undefined;
 }
 
+/** The texts of a job that can name others, by their keys. */
+function listTexts(values: Job['values']): [key: string, text: string][] {
+  if (values['vars'] === false) return [];
+  return textKeys.flatMap((key) => {
+    const text = values[key];
+    return typeof text === 'string' && text.includes('{{') ? [[key, text]] : [];
+  });
+}
+
 /** The jobs whose texts a job uses. */
 function listTextNames({ values }: Pick<Job, 'values'>): string[] {
-  if (values['vars'] === false) return [];
-  const names: string[] = [];
-  for (const key of textKeys) {
-    const text = values[key];
-    if (typeof text !== 'string' || !text.includes('{{')) continue;
-    for (const [, name = ''] of text.matchAll(textName)) names.push(name);
-  }
-  return names;
+  return listTexts(values).flatMap(([, text]) => Array.from(text.matchAll(textName), ([, name = '']) => name));
 }
 
 /** Throws GatewayError usage for a text that looks like the text of another job and is not: it would be sent unchanged, and paid. */
 export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
-  if (values['vars'] === false) return;
-  for (const key of textKeys) {
-    const text = values[key];
-    const near =
-      typeof text === 'string' && text.includes('{{') && [...text.replaceAll(textName, '').matchAll(nearName)][0];
+  for (const [, text] of listTexts(values)) {
+    const [near] = text.replaceAll(textName, '').matchAll(nearName);
     if (!near) continue;
     const [blank, inside = ''] = near;
     const name = inside.replace(/\.[a-z]*$/i, '') || 'id';
@@ -92,43 +91,43 @@ function isReference(word: unknown): word is string {
 /** The address in place of the picture of a job until the picture is there. Nothing is fetched from such an address. */
 const addressOf = (name: string): string => `https://job.invalid/${encodeURIComponent(name)}`;
 
-/** The job with inputs in place of its names for other jobs, so that a request can be built. Without `texts`, names for texts stay. */
-export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): Job {
-  const values = { ...job.values };
+/** The values of a job with other words in place of its names for other jobs. `text` also gets the whole blank in which a name is. */
+function replaceNames(
+  values: Job['values'],
+  { file, text: fill }: { file: (name: string) => string; text: (name: string, blank: string) => string },
+): Job['values'] {
+  const replaced = { ...values };
+  const replace = (word: unknown): unknown => (isReference(word) ? file(word.slice(1)) : word);
   for (const key of fileKeys) {
     const words = values[key];
-    if (Array.isArray(words)) values[key] = words.map((word) => (isReference(word) ? addressOf(word.slice(1)) : word));
-    else if (isReference(words)) values[key] = addressOf(words.slice(1));
+    if (words !== undefined) replaced[key] = Array.isArray(words) ? words.map(replace) : replace(words);
   }
+  for (const [key, text] of listTexts(values))
+    replaced[key] = text.replaceAll(textName, (blank: string, name: string) => fill(name, blank));
+  return replaced;
+}
+
+/** The job with inputs in place of its names for other jobs, so that a request can be built. Without `texts`, names for texts stay. */
+export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): Job {
   const filled: Var[] = [];
-  for (const key of values['vars'] === false ? [] : textKeys) {
-    const text = values[key];
-    if (typeof text !== 'string' || !text.includes('@')) continue;
-    values[key] = text.replaceAll(textName, (blank: string, name: string) => {
+  const values = replaceNames(job.values, {
+    file: addressOf,
+    text(name, blank) {
       const variable = `_result_${filled.length}`;
       filled.push({ name: variable, value: texts?.get(name) ?? blank });
       return `{{${variable}}}`;
-    });
-  }
+    },
+  });
   return { ...job, values: filled.length > 0 ? { ...values, var: filled } : values };
 }
 
 /** The job with numbers as its names for other jobs, in the order of these names, whatever the ids of the jobs are. */
 export function nameByPlace(job: Job): Job {
-  const places = new Map(job.uses?.map(({ name }, at) => [name, String(at)]));
-  const values = { ...job.values };
-  const rename = (word: unknown): unknown => (isReference(word) ? `@${places.get(word.slice(1))}` : word);
-  for (const key of fileKeys) {
-    const words = values[key];
-    if (words !== undefined) values[key] = Array.isArray(words) ? words.map(rename) : rename(words);
-  }
-  for (const key of values['vars'] === false ? [] : textKeys) {
-    const text = values[key];
-    if (typeof text === 'string')
-      values[key] = text.replaceAll(textName, (blank: string, name: string) =>
-        blank.replace(`@${name}`, () => `@${places.get(name)}`),
-      );
-  }
+  const places = new Map(job.uses?.map(({ name }, at) => [name, `@${at}`]));
+  const values = replaceNames(job.values, {
+    file: (name) => places.get(name) ?? '',
+    text: (name, blank) => blank.replace(`@${name}`, () => places.get(name) ?? ''),
+  });
   return { ...job, values };
 }
 

@@ -32,7 +32,8 @@ import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source
 import type { TypedFolder } from './next-command.ts';
 import { findOutdir, openOutdir, readOutdir } from './outdir.ts';
 import { openParentResults } from './parent-results.ts';
-import { type BatchPlanFacts, emptyFacts, planJobs, preparePriced } from './plan.ts';
+import { type JobPrices, openJobPrices, preparePriced } from './job-prices.ts';
+import { planJobs } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { trackChecking } from './progress.ts';
 import { noteGone, noteEmptyRows, noteResume } from './resume.ts';
@@ -168,7 +169,7 @@ async function planJobFile(
   const { lock, source, ...opened } = await openJobFile(words, flags, context, hooks);
   const { host, outdir, shard, state } = opened;
   const checking = trackChecking(context);
-  const facts = emptyFacts();
+  const prices = openJobPrices({ flags, state, context });
   const builder = createRequestBuilder({
     context,
     flags,
@@ -182,14 +183,14 @@ async function planJobFile(
     read: (onFault) => source.jobs(onFault),
     settingsOf: builder.settingsOf,
     digestSource: builder.digestSource,
-    prepare: preparePriced(builder, { facts, flags, state, context }),
+    prepare: preparePriced(builder, prices),
     openGone: builder.openGone,
     productOf,
     requireUsable,
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
   const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir });
-  const known = { ...opened, jobs, facts, source, flags, context, policy: { ...policy, command } };
+  const known = { ...opened, jobs, prices, source, flags, context, policy: { ...policy, command } };
   const onChecked = (): void => checking.add();
   const plan = await planJobs({ ...known, onChecked }).catch(async (error: unknown) => {
     if (lock) await noteRefused(error, { folder: opened.folder, outdir, lock, context });
@@ -203,7 +204,7 @@ export interface RunningBatch extends Batch {
   flags: BatchFlags;
   context: AnswerContext;
   source: JobSource;
-  facts: BatchPlanFacts;
+  prices: JobPrices;
   /** The folder in commands to type; undefined if the results of jobs that come one by one are printed alone. */
   folder: TypedFolder | undefined;
   /** Monotonic clock at the start, in ms. */

@@ -98,7 +98,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (failure === undefined) await context.ui.note(describeStates(states));
   const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
-  const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
+  const cost = describeSpending(state.spending, batch.prices.hasAny());
   if (cost !== '') await context.ui.note(cost);
   await noteTried(batch);
   // For jobs at the service, the wait for them has told the next command.
@@ -191,7 +191,7 @@ function countLines({ plan, state }: EndedBatch): Counts {
 
 /** The summary of a run, with the error that it ends with. */
 async function summarize(
-  { context, folder, state, plan, facts, startedAt }: EndedBatch,
+  { context, folder, state, plan, prices, startedAt }: EndedBatch,
   { counts, states, failures, spent }: RowsAtEnd,
   thrown: unknown,
 ): Promise<OwnDocument> {
@@ -203,7 +203,7 @@ async function summarize(
     skipped: sentBefore(plan),
     usage: state.usage,
     spending: state.spending,
-    hasPrices: facts.pricing.hasPrices,
+    hasPrices: prices.hasAny(),
     durationMs: context.io.elapsed() - startedAt,
     outdir: folder?.outdir ?? '.',
     failures,

@@ -1,50 +1,21 @@
-import {
-  type Batch,
-  type BatchPlan,
-  getRequestOrigin,
-  type Job,
-  planBatch,
-  type PreparedJob,
-} from '../../../batch/index.ts';
-import { addCost, type Cost, findOwn, findPrice, getCurrency, usageError } from '../../../library/index.ts';
+import { type Batch, type BatchPlan, getRequestOrigin, type Job, planBatch } from '../../../batch/index.ts';
+import { usageError } from '../../../library/index.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../../context.ts';
-import { priceWarning, requireOneCurrency, requirePrice } from '../../run/costs.ts';
 import { createDryClient } from '../../run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
-import type { RequestBuilder } from './jobs/request.ts';
+import type { JobPrices } from './job-prices.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
 import type { TypedFolder } from './next-command.ts';
 import { ownSettings } from './own-settings.ts';
 import { noteOtherShards, openRedo, requireUsed } from './redo.ts';
 import type { FoundRow } from './row-names.ts';
 
-/** The facts of a plan that people are told, beside those that the run needs. */
-export interface BatchPlanFacts {
-  /** The most that the requests of jobs can cost, by their places; absent for those that were not built, or have no price. */
-  mostOf: (Cost | undefined)[];
-  pricing: PriceFacts;
-}
-
-/** Facts of the prices of jobs. */
-interface PriceFacts {
-  /** Some job has a price. */
-  hasPrices: boolean;
-  currencies: Set<string>;
-  /** The warnings that people were told. */
-  warnings: Set<string>;
-}
-
-export function emptyFacts(): BatchPlanFacts {
-  const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
-  return { mostOf: [], pricing };
-}
-
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
   folder: TypedFolder | undefined;
-  facts: BatchPlanFacts;
+  prices: JobPrices;
   source: JobSource;
   flags: BatchFlags;
   context: Context;
@@ -53,7 +24,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | '
 }
 
 /** Plans a run by its flags. Throws GatewayError usage with file and line, and batch-edited. */
-export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
+export async function planJobs({ prices, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
   const redo = flags.redo && openRedo(flags.redo, { ...batch, source });
   let named: readonly FoundRow[] | undefined;
@@ -66,15 +37,13 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       throw await duplicateError(job, source);
     },
     onRow: (job, place) => redo?.see(job, place),
-    onBuilt: (place, prepared) => keepMost(place, prepared, facts),
+    onBuilt: (place, prepared) => prices.keepMost(place, prepared),
     async afterAll(read) {
       lineErrors?.throwIfAny();
       if (read.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
       named = await redo?.find(read.table);
       // The prices of jobs that are not built are not checked.
-      facts.pricing.hasPrices ||= [...read.gateways.values()].some(
-        ({ settings }) => Object.keys(settings.prices).length > 0,
-      );
+      for (const { settings } of read.gateways.values()) prices.see(settings);
       await checkGateways(read.gateways, batch.jobs, context);
       const lanes = new Set([...read.gateways.values()].map(({ settings }) => settings.lane));
       if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
@@ -86,63 +55,6 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     await noteOtherShards(named, { ...batch, plan }, context);
   }
   return plan;
-}
-
-interface PlanPricing extends Pick<Batch, 'state'> {
-  facts: Pick<BatchPlanFacts, 'pricing'>;
-  flags: BatchFlags;
-  context: Context;
-}
-
-/** Builds requests of jobs, each once its price was checked. */
-export function preparePriced(
-  { settingsOf, prepare }: Pick<RequestBuilder, 'settingsOf' | 'prepare'>,
-  planning: PlanPricing,
-): (job: Job) => Promise<PreparedJob> {
-  return async (job) => {
-    await checkPrice(await settingsOf(job), job, planning);
-    return prepare(job);
-  };
-}
-
-/** Throws GatewayError usage if a job has no price, or one of another currency, and a budget is given. */
-async function checkPrice(settings: Settings, job: Pick<Job, 'values'>, planning: PlanPricing): Promise<void> {
-  const { pricing } = planning.facts;
-  pricing.hasPrices ||= Object.keys(settings.prices).length > 0;
-  const isPaid = settings.budget !== undefined || planning.flags.maxCost !== undefined;
-  if (isPaid || pricing.hasPrices) await checkPriced(settings, job, planning);
-}
-
-async function checkPriced(
-  settings: Settings,
-  { values }: Pick<Job, 'values'>,
-  { facts: { pricing }, flags, state, context }: PlanPricing,
-): Promise<void> {
-  const { prices, model, aliases } = settings;
-  const named = values['fallback'] ?? settings.fallback;
-  const models = typeof named === 'string' ? [model, findOwn(aliases, named) ?? named] : [model];
-  if (settings.budget !== undefined) for (const name of models) requirePrice(prices, name, '--budget');
-  if (flags.maxCost !== undefined) {
-    for (const name of models) pricing.currencies.add(getCurrency(requirePrice(prices, name)));
-    return requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...pricing.currencies]);
-  }
-  const warning = pricing.hasPrices ? priceWarning(settings) : undefined;
-  if (warning === undefined || pricing.warnings.has(warning)) return undefined;
-  pricing.warnings.add(warning);
-  return context.ui.warn(warning);
-}
-
-/** Keeps the most that a request which was built can cost. */
-function keepMost(place: number, { request, settings, bound }: PreparedJob, { mostOf }: BatchPlanFacts): void {
-  if (!bound?.isMost) return;
-  const currency = getCurrency(findPrice(settings.prices, request.model) ?? {});
-  mostOf[place] = { amount: bound.amount, currency };
-}
-
-/** The most that some jobs can cost; undefined if that is not known of each. */
-export function sumMost(places: readonly number[], { mostOf }: BatchPlanFacts): readonly Cost[] | undefined {
-  const most = places.flatMap((place) => mostOf[place] ?? []);
-  return most.length < places.length ? undefined : most.reduce<readonly Cost[]>(addCost, []);
 }
 
 /** Checks the gateways of the requests, which no job can do by itself, and whether a key may go there. */

@@ -12,7 +12,6 @@ import {
 import type { Context } from '../../context.ts';
 import { describeCosts } from '../../../library/index.ts';
 import type { PlannedBatch } from './batch.ts';
-import { sumMost } from './plan.ts';
 import type { JobSource } from './jobs/source.ts';
 import { describeStates, listPlaces, listStates, readBilling } from './states.ts';
 import { describeAside, missingImageStep } from './summary.ts';
@@ -44,7 +43,7 @@ function describeNext({ plan }: PlannedBatch): string {
 }
 
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
-export async function describeAgain({ facts, host, jobs, plan, policy, state }: PlannedBatch): Promise<string[]> {
+export async function describeAgain({ host, jobs, plan, policy, prices, state }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
   const name = (places: readonly number[], count = places.length): Promise<string> => nameRows(places, count, jobs);
   const makeToo = `to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`;
@@ -56,7 +55,7 @@ export async function describeAgain({ facts, host, jobs, plan, policy, state }: 
   const edited = listChanged(plan);
   if (edited.length > 0) {
     const places = edited.map(({ place }) => place);
-    const most = sumMost(places, facts) ?? [];
+    const most = prices.sumMost(places) ?? [];
     const atMost = most.length > 0 ? `, for at most ${describeCosts(most)}` : '';
     const are = be(edited.length, 'is');
     const mayBeNew = edited.some((row) => row.mayBeNew);

@@ -30,7 +30,7 @@ import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
 import { findTypedFolder, keepCommand, type TypedCommand } from './kept-command.ts';
 import { findOutdir, openOutdir } from './outdir.ts';
-import { emptyFacts, preparePriced } from './plan.ts';
+import { openJobPrices, preparePriced } from './job-prices.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { openPrinter } from './printer.ts';
 
@@ -97,7 +97,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
       };
   const { state } = folder;
   const plan = emptyPlan(getRequestOrigin(settings));
-  const facts = emptyFacts();
+  const prices = openJobPrices({ flags, state, context });
   return {
     ...folder,
     folder: typed,
@@ -107,10 +107,10 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     outdir: outdir?.path ?? cwd,
     flags,
     context,
-    facts,
+    prices,
     startedAt,
     assign: openAssigning(plan.table, state.slots),
-    prepare: preparePriced(builder, { facts, flags, state, context }),
+    prepare: preparePriced(builder, prices),
   };
 }
 

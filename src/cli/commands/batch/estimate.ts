@@ -69,8 +69,8 @@ interface LongJob {
 
 interface Estimate {
   models: Map<string, ModelEstimate>;
-  /** The estimates by lane. A lane is absent if a job has no price in it. */
-  lanes: Map<string, LaneEstimate>;
+  /** The estimates by lane; undefined if a job has no price in it. */
+  lanes: Map<string, LaneEstimate | undefined>;
   /** The first jobs that are too long, and the number of all of them. */
   tooLong: LongJob[];
   tooLongJobs: number;
@@ -94,7 +94,7 @@ export async function showEstimate(batch: PlannedBatch, progress: Progress): Pro
     skipped: sentBefore(plan),
     left: plan.left,
     models: [...estimate.models.values()],
-    lanes: Object.fromEntries(estimate.lanes),
+    lanes: Object.fromEntries([...estimate.lanes].filter(([, costs]) => costs !== undefined)),
     tooLong: estimate.tooLong,
     tooLongJobs: estimate.tooLongJobs,
     expected,
@@ -218,7 +218,6 @@ type AddJob = (job: Job, prepared: PreparedJob, count: Count & Pick<Format, 'lim
 
 function createSums(estimate: Estimate): AddJob {
   const { models, lanes } = estimate;
-  const lacking = new Set<string>();
   return ({ id, line }, { request, settings }, { tokens, by, window, limits: limitsOf }) => {
     const { model, post } = request;
     const price = findPrice(settings.prices, model);
@@ -238,20 +237,16 @@ function createSums(estimate: Estimate): AddJob {
     const asked = price && findAskedFactors(price, post.body);
     for (const lane of ['live', ...serviceTiers.filter((tier) => tier !== 'priority')] as const) {
       const priced = price && (lane === 'live' ? { price, factor: 1 } : findTierPrice(price, lane));
-      if (priced === undefined || asked === undefined) lacking.add(lane);
-      if (priced === undefined || asked === undefined || lacking.has(lane)) {
-        lanes.delete(lane);
+      const before = lanes.has(lane) ? lanes.get(lane) : { input: [], most: [] };
+      if (priced === undefined || asked === undefined || before === undefined) {
+        lanes.set(lane, undefined);
         continue;
       }
       const { input, most } = estimateCost(tokens, { price: priced.price, factors: [priced.factor, ...asked] }, limits);
       const currency = getCurrency(priced.price);
-      const before = lanes.get(lane) ?? { input: [], most: [] };
       lanes.set(lane, {
         input: addCost(before.input, { amount: input, currency }),
-        most:
-          before.most && most === undefined
-            ? undefined
-            : before.most && addCost(before.most, { amount: most as string, currency }),
+        most: most === undefined ? undefined : before.most && addCost(before.most, { amount: most, currency }),
       });
     }
   };
@@ -265,7 +260,9 @@ const maxNamed = 20;
 
 function describeTotals({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
   const lines = [...models.values()].map(describeModelTotals);
-  for (const [lane, { input, most }] of lanes) {
+  for (const [lane, costs] of lanes) {
+    if (costs === undefined) continue;
+    const { input, most } = costs;
     const limit = most === undefined ? 'and output without a limit' : `at most ${describeCosts(most)}`;
     lines.push(`${lane}: ${describeCosts(input)} for the input, ${limit}`);
   }

@@ -16,25 +16,28 @@ type CamelCase<W> = W extends `${infer A} ${string}`
     ? `${A}${Capitalize<CamelCase<B>>}`
     : W;
 
-/** The value of a setting. A duration is in ms. */
-export type SettingValue<N extends SettingName> = SettingTable[N] extends { values: readonly (infer V)[] }
-  ? V
-  : SettingTable[N]['kind'] extends keyof ValueByKind
-    ? ValueByKind[SettingTable[N]['kind']]
-    : string;
-
-interface ValueByKind {
-  switch: boolean;
-  count: number;
-  duration: number;
-  headers: readonly Header[];
-  prices: Prices;
+/** The types of a kind's value: resolved, of its flag, and in the config file. Kinds that are not here have texts. */
+interface ValueTypes {
+  command: { value: never; flag: never; config: string | [string, ...string[]] };
+  count: { value: number; flag: number; config: number };
+  /** In ms. */
+  duration: { value: number; flag: string; config: number | string };
+  headers: { value: readonly Header[]; flag: readonly Header[]; config: Record<string, string> };
+  prices: { value: Prices; flag: Prices; config: Prices };
+  switch: { value: boolean; flag: boolean; config: boolean };
 }
 
-/** The value of a flag: most values are parsed when the settings are resolved. */
-export type FlagValue<N extends SettingName> = SettingTable[N]['kind'] extends 'switch' | 'count' | 'headers' | 'prices'
-  ? SettingValue<N>
+type ValueType<R, Place extends 'value' | 'flag' | 'config'> = R extends { kind: infer K extends keyof ValueTypes }
+  ? ValueTypes[K][Place]
   : string;
+
+/** The value of a setting. */
+export type SettingValue<N extends SettingName> = SettingTable[N] extends { values: readonly (infer V)[] }
+  ? V
+  : ValueType<SettingTable[N], 'value'>;
+
+/** The value of a flag: most values are parsed when the settings are resolved. */
+export type FlagValue<N extends SettingName> = ValueType<SettingTable[N], 'flag'>;
 
 /** The values of flags under the names that commander gives them; absent if a flag was not given. */
 export type SettingsFlags = {
@@ -66,20 +69,7 @@ export type Profile = {
 };
 
 /** The type of a value in the config file. */
-export type ConfigValue<R> = R extends { values: readonly (infer V)[] }
-  ? V
-  : R extends { kind: infer K extends keyof ConfigValueByKind }
-    ? ConfigValueByKind[K]
-    : string;
-
-interface ConfigValueByKind {
-  command: string | [string, ...string[]];
-  count: number;
-  duration: number | string;
-  headers: Record<string, string>;
-  prices: Prices;
-  switch: boolean;
-}
+export type ConfigValue<R> = R extends { values: readonly (infer V)[] } ? V : ValueType<R, 'config'>;
 
 /** A config with the path it came from, or would be written to. */
 export interface LoadedConfig {

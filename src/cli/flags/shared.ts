@@ -15,7 +15,7 @@ import {
 } from './flag.ts';
 import { fieldFlags } from './fields.ts';
 import { parseFieldPath } from './set.ts';
-import { formatDuration, moveBudget, parseAge, parseDuration, writeAge } from '../settings/values.ts';
+import { formatDuration, moveBudget, parseAge, parseDuration } from '../settings/values.ts';
 import { isCredential } from '../settings/redact.ts';
 import { toAttribute, getLongFlag } from '../settings/sources.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from '../settings/table.ts';
@@ -179,7 +179,7 @@ export const connectionFlags = {
     flags: '--max-age <time>',
     text: 'with --record and --replay: send again what is older, such as 7d or 12h',
     parse: parseAge,
-    write: writeAge,
+    write: formatDuration,
     advanced: true,
   },
   ...furtherConnection,
@@ -242,7 +242,7 @@ export const outputFlags = {
     flags: '--require-alive <time>',
     text: 'look the model up first: exit code 11 before anything is sent if it ends within this time, such as 30d',
     parse: parseAge,
-    write: writeAge,
+    write: formatDuration,
     advanced: true,
   },
   stdinTimeout: {

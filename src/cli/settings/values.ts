@@ -21,20 +21,15 @@ export function parseDuration(text: string, name: string): number {
 
 const forms = 'write 90 (seconds), 500ms, 90s, 2m or 1h';
 
-/** Milliseconds of an age: `7d`, `12h`, `30m`, `90s`, however long. Throws usage like `parseDuration`. */
+/** Milliseconds of an age: `7d`, `12h`, `30m`, `90s`, `500ms`, however long. Throws usage like `parseDuration`. */
 export function parseAge(text: string, name: string): number {
-  const [, count, unit] = /^\s*(\d{1,9}(?:\.\d{1,9})?)([smhd])\s*$/.exec(text) ?? [];
+  const [, count, unit] = /^\s*(\d{1,9}(?:\.\d{1,9})?)(ms|[smhd])\s*$/.exec(text) ?? [];
   if (unit === undefined)
     throw usageError(`${name} is not an age: ${JSON.stringify(text.slice(0, 40))}`, 'write 7d, 12h, 30m or 90s');
   return Math.round(Number(count) * unitMs[unit as keyof typeof unitMs]);
 }
 
-/** An age in the form that `parseAge` reads. */
-export function writeAge(ms: number): string {
-  return `${ms / 1000}s`;
-}
-
-/** A duration in the form that users type, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
+/** A duration or an age in the form that users type, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
 export function formatDuration(ms: number): string {
   const whole = Math.round(ms);
   for (const unit of ['h', 'm', 's'] as const) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../src/library/errors.ts';
-import { formatDuration, parseDuration } from '../../../src/cli/settings/values.ts';
+import { formatDuration, parseAge, parseDuration } from '../../../src/cli/settings/values.ts';
 
 describe('parseDuration', () => {
   test.each([
@@ -53,4 +53,9 @@ test.each([
   [999.6, '1s'],
 ])('formats %d ms as %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
+});
+
+test.each(['7d', '12h', '1.5h', '0.25s', '500ms'])('an age of %s is read again as it is written', (text) => {
+  const ms = parseAge(text, '--max-age');
+  expect(parseAge(formatDuration(ms), '--max-age')).toBe(ms);
 });

@@ -6,10 +6,10 @@ import {
   endSignals,
   type ErrorClass,
   GatewayError,
-  getErrorMessage,
   isQuotaSpent,
   type PreparedRequest,
   type Result,
+  toGatewayError,
 } from '../../library/index.ts';
 import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
 import { askForOutcome, type Asking, saveFiles } from './ask.ts';
@@ -92,10 +92,6 @@ function withNumber(result: Result, reply: number): Result {
   const number = <Part extends object>(parts: readonly Part[]) => parts.map((part) => ({ ...part, reply }));
   const { candidates, images, files } = result;
   return { ...result, candidates: number(candidates), images: number(images), ...(files && { files: number(files) }) };
-}
-
-function toGatewayError(error: unknown): GatewayError {
-  return error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error), { cause: error });
 }
 
 /**

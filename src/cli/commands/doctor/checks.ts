@@ -19,7 +19,7 @@ import type { Context } from '../../context.ts';
 import { type ConnectionFlags, readSettingsFlags } from '../../run/settings.ts';
 import { readConfiguredKey } from '../../run/connection.ts';
 import { missingError } from '../../settings/missing.ts';
-import { resolveEveryUse } from '../../settings/resolve.ts';
+import { resolveEveryUse, useDefaults } from '../../settings/resolve.ts';
 import { listCredentials, type Secret } from '../../settings/redact.ts';
 import type { LoadedConfig, PartialSettings, SettingsInput } from '../../settings/types.ts';
 import { arch, platform } from 'node:process';
@@ -163,9 +163,6 @@ export function readAddress({ value, from }: { value: string; from: string }, al
   }
 }
 
-/** The use whose model a use without its own model takes. */
-const defaultUse: Readonly<Record<Use, Use>> = { text: 'text', chat: 'text', image: 'image', edit: 'image' };
-
 /** Whether a model is set for every use that the service offers. */
 export function checkModels(gateway: Gateway): Check {
   const { byUse } = gateway.surveyed;
@@ -183,7 +180,12 @@ export function checkModels(gateway: Gateway): Check {
   const text = known.map(({ use, model }) => `${use} ${model ?? 'none'}`).join(', ');
   const lacking = known.flatMap(({ use, model }) => (model === undefined ? use : []));
   if (lacking.length === 0) return { name, state: 'ok', text };
-  const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
+  const needed = new Set(
+    lacking.map((use) => {
+      const { modelOf } = useDefaults[use];
+      return lacking.includes(modelOf) ? modelOf : use;
+    }),
+  );
   const settings = [...needed].map((use) => `models.${use} <model>`);
   // A service that a flag names is set for good too.
   if (origins.service.kind === 'flag') settings.unshift(`service ${service}`);

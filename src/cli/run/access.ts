@@ -11,7 +11,13 @@ import { type Credential, isUnmistakable, listCredentials, type Secret } from '.
 import type { PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
-import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';
+import {
+  type CertificateFlags,
+  connectionOptions,
+  getGatewayOrigin,
+  type NetworkSettings,
+  readConfiguredKey,
+} from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 /** The way on which the requests of a command reach its gateways. */
@@ -123,13 +129,13 @@ function requireKeys(keyless: readonly PartialSettings[], context: Context): Fet
   };
 }
 
-/** The settings of a gateway that decide how to connect. */
-type Reached = Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>;
+/** The address of a gateway, and how to connect to it. */
+type Reached = NetworkSettings & Pick<PartialSettings, 'baseUrl'>;
 
 /** Connections to each gateway, by its own proxy and its own certificates. */
 export async function openOwnConnections(
   gateways: readonly Reached[],
-  flags: Parameters<typeof connectionOptions>[1],
+  flags: CertificateFlags,
   context: Context,
 ): Promise<Connection> {
   const [only, ...others] = gateways;
@@ -139,7 +145,7 @@ export async function openOwnConnections(
 
 async function openSeveralConnections(
   gateways: readonly Reached[],
-  flags: Parameters<typeof connectionOptions>[1],
+  flags: CertificateFlags,
   context: Context,
 ): Promise<Connection> {
   const byOrigin = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));

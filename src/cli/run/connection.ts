@@ -13,10 +13,16 @@ export function getGatewayOrigin({ baseUrl }: Pick<PartialSettings, 'baseUrl'>):
   return new URL(baseUrl ?? 'http://127.0.0.1').origin;
 }
 
+/** The settings that decide how to connect. */
+export type NetworkSettings = Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline' | 'origins'>;
+
+/** The flags of certificates. */
+export type CertificateFlags = Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>;
+
 /** The options of a connection; the files that flags name are read. Throws GatewayError usage. */
 export async function connectionOptions(
-  { proxy, systemCa, offline, origins }: Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline' | 'origins'>,
-  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { proxy, systemCa, offline, origins }: NetworkSettings,
+  flags: CertificateFlags,
   { io }: Context,
 ): Promise<ConnectionOptions> {
   const { cacert, clientCert, clientKey } = flags;

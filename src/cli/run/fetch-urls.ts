@@ -10,20 +10,19 @@ import {
   usageError,
 } from '../../library/index.ts';
 import type { Progress } from '../terminal/progress.ts';
-import type { PartialSettings } from '../settings/types.ts';
 import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { type FetchedFile, type FetchedFiles, parseInputUrl } from '../input/attachments.ts';
 import { type InputUrl, shownUrl } from '../input/input-files.ts';
 import { formatSize } from '../input/prompt.ts';
 import { type ConnectionFlags } from './settings.ts';
-import { connectionOptions } from './connection.ts';
+import { connectionOptions, type NetworkSettings } from './connection.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
 
 interface FetchOptions {
-  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa' | 'origins'>;
+  settings: NetworkSettings;
   deadline: Deadline;
   /** Registers the removal of the files. */
   atEnd: InputContext['atEnd'];
@@ -68,7 +67,7 @@ export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFet
 /** Throws GatewayError usage for URLs if no network is used. */
 export function requireNetwork(
   [first]: readonly InputUrl[],
-  { offline }: Pick<PartialSettings, 'offline'>,
+  { offline }: Pick<NetworkSettings, 'offline'>,
   flags: ConnectionFlags,
 ): void {
   const flag = offline ? '--offline' : replayedFolder(flags) !== undefined && '--replay';

@@ -9,7 +9,7 @@ import {
   type Result,
   type ResultImage,
 } from '../../library/index.ts';
-import type { PartialSettings } from '../settings/types.ts';
+import type { NetworkSettings } from './connection.ts';
 import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { shownUrl } from '../input/input-files.ts';
@@ -17,7 +17,7 @@ import { openUrlFetcher } from './fetch-urls.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 interface LinkedOptions {
-  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa' | 'origins'>;
+  settings: NetworkSettings;
   deadline: Deadline;
   atEnd: InputContext['atEnd'];
   /** Called for a picture that could not be fetched. Its link stays in the text. */

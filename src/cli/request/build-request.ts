@@ -76,8 +76,7 @@ export interface Building {
   fetched?: FetchedFiles | undefined;
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
-  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl' | 'origins'> &
-    Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink' | 'fallback' | 'aliases' | 'findEfforts'>>;
+  settings: Settings;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** Says how to set a template variable without a value, if it is not set by a flag. */
@@ -143,7 +142,7 @@ export async function buildRequest(
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
   const named = flags.fallback ?? settings.fallback;
-  const fallback = named === undefined ? undefined : (findOwn(settings.aliases ?? {}, named) ?? named);
+  const fallback = named === undefined ? undefined : (findOwn(settings.aliases, named) ?? named);
   // An effort that the other model does not take is a mistake now, and not once the first model has refused.
   if (fallback !== undefined) post.encodeEffort?.(fallback);
   return {
@@ -170,7 +169,7 @@ async function encodePost(
   { settings, context }: Building,
 ): Promise<BuiltRequest['post']> {
   // A request with fields of one format (`--format`, `--set`) can be sent in that format only.
-  const isOpen = settings.origins.format?.kind === 'service' && flags.set === undefined;
+  const isOpen = settings.origins.format.kind === 'service' && flags.set === undefined;
   const encoded = isOpen ? encodeFlexibly(request, format, quirksIn) : encodeRequest(request, format, quirks);
   if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
@@ -371,14 +370,14 @@ export function refuseLackingFlags(flags: RequestFlags, { settings, use }: Build
   const { format, lane, service, origins } = settings;
   const { tierField, title, turnsField } = formatFacts[format];
   const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);
-  const others = (field: LackedField): string => whoHas(field, origins.format?.kind === 'service', use);
+  const others = (field: LackedField): string => whoHas(field, origins.format.kind === 'service', use);
   if (lane === 'flex' && services[service].lacksFlex) {
     const { title: name } = services[service];
     const hint = `use --lane live; ${whoHas('tier', true, use)}`;
-    throw usageError(`--lane flex (${origins.lane?.from}): ${name} does not have this lane`, hint);
+    throw usageError(`--lane flex (${origins.lane.from}): ${name} does not have this lane`, hint);
   }
   if (lane === 'flex' && tierField === undefined)
-    throw lacking(`--lane flex (${origins.lane?.from})`, `use --lane live; ${others('tier')}`);
+    throw lacking(`--lane flex (${origins.lane.from})`, `use --lane live; ${others('tier')}`);
   if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', 'use --messages of chat');
   for (const field of lackedFields[format]) {
     if (flags[field] !== undefined) throw lacking(getFieldFlag(requestFields[field]), `leave it out; ${others(field)}`);

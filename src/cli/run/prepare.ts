@@ -72,7 +72,7 @@ export async function prepareRequest(
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage if it was typed. */
 function withoutBatchLane(settings: Settings, command: string): Settings {
   const { format, service, origins } = settings;
-  if (origins.lane?.kind !== 'flag') return { ...settings, lane: 'live' };
+  if (origins.lane.kind !== 'flag') return { ...settings, lane: 'live' };
   const { lacksBatches, title } = services[service];
   if (lacksBatches) throw usageError(`no batch API of ${title} is known`, 'use --lane live');
   const flex = formatFacts[format].tierField === undefined ? '' : 'for half price here: --lane flex; ';

@@ -135,11 +135,11 @@ async function logChoices({ service, model, proxy, baseUrl, key, origins }: Sett
   const byVariable = origins.baseUrl?.kind === 'variable' ? origins.baseUrl.name : '';
   const at = addressNames(service).includes(byVariable) ? ` at ${new URL(baseUrl ?? '').origin} (${byVariable})` : '';
   const chosenBy = origins.service;
-  const otherKey = 'origin' in key && key.origin.from !== chosenBy?.from ? `; the key is of ${key.origin.from}` : '';
-  if (chosenBy?.kind === 'variable' && chosenBy.name !== 'GATEWAY_SERVICE')
+  const otherKey = 'origin' in key && key.origin.from !== chosenBy.from ? `; the key is of ${key.origin.from}` : '';
+  if (chosenBy.kind === 'variable' && chosenBy.name !== 'GATEWAY_SERVICE')
     await ui.notice(`using ${title}${at}, ${model} (${chosenBy.name}${otherKey})`);
   else if (at !== '') await ui.notice(`using ${title}${at}`);
-  if (chosenBy?.kind === 'host') await ui.detail(`service ${service}, by ${chosenBy.from}`);
+  if (chosenBy.kind === 'host') await ui.detail(`service ${service}, by ${chosenBy.from}`);
   if (proxy && baseUrl && isLoopback(new URL(baseUrl)))
     await ui.detail(`the gateway is on this machine: the proxy of ${origins.proxy?.from} is not used`);
 }

@@ -136,10 +136,10 @@ function hasUnusedProfiles(input: SettingsInput): boolean {
 export function useError({ service, origins, use }: PartialSettings, { profiles }: Config): GatewayError {
   const { title } = services[service];
   const { service: origin, baseUrl, profile } = origins;
-  const message = `${title} (service ${service}, ${origin?.from}) ${commands[use].lacking}`;
+  const message = `${title} (service ${service}, ${origin.from}) ${commands[use].lacking}`;
   const fitting = Object.entries(profiles).find(([, other]) => listUses(getProfileService(other)).includes(use));
   // A flag or a variable would still win over another profile.
-  const isOfProfile = origin?.kind === 'profile' || (origin?.kind === 'host' && baseUrl?.kind === 'profile');
+  const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.kind === 'profile');
   if (fitting !== undefined && isOfProfile && profile !== undefined && !isNamed(profile))
     return usageError(message, `gateway-cli config use ${fitting[0]} --for ${use}`);
   const ways = [...listVendors(use).map((name) => `--service ${name}`), '--service gateway --base-url <url>'];

@@ -127,7 +127,7 @@ async function examineGateway(gateway: Gateway & { flags: DoctorFlags }): Promis
   const { offline, origins, key: source } = settings;
   const models = checkModels(gateway);
   if (offline) {
-    const text = `offline (${origins.offline?.from}): the local gateway answers`;
+    const text = `offline (${origins.offline.from}): the local gateway answers`;
     return [models, toCheck('gateway', text), ...(flags.live ? await examineLive(gateway, undefined) : [])];
   }
   const address = await attempt('base URL', () => readGatewayUrl(gateway), signal);

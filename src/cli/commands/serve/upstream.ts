@@ -68,7 +68,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
     return upstreamHandler(use, upstream, { ...parts, client });
   });
   const { service, format, baseUrl, origins } = settings.text;
-  const ownFormat = origins.format?.kind === 'profile' ? format : undefined;
+  const ownFormat = origins.format.kind === 'profile' ? format : undefined;
   const formats = await findServiceFormats({ service, ownFormat, format, baseUrl });
   const pass: Handler = (request) => handlers[chooseKeyUse(request)](request);
   return {
@@ -88,7 +88,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
 function serviceVariables({ text: { service, format, origins } }: UpstreamSettings): Record<string, string> {
   return {
     ...(service !== 'gateway' && { GATEWAY_SERVICE: service }),
-    ...(origins.format?.kind === 'profile' && { GATEWAY_FORMAT: format }),
+    ...(origins.format.kind === 'profile' && { GATEWAY_FORMAT: format }),
   };
 }
 

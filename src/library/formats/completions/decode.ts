@@ -10,16 +10,17 @@ import {
 import { mediaBlock } from '../content/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeInput, decodeSchema, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
+import { isSystemMessage } from '../openai-fields.ts';
 import { asksForSearch } from '../search-tool.ts';
 
 /** Reads a request of the format, such as `encode` writes. */
 export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
   const messages = (listField(body, 'messages') ?? []).filter(isObject);
   const format = objectField(body, 'response_format') ?? {};
-  const system = messages.filter(isSystem).map(({ content = '' }) => joinTexts(content));
+  const system = messages.filter(isSystemMessage).map(({ content = '' }) => joinTexts(content));
   return {
     system: system.length === 0 ? undefined : system.join('\n'),
-    turns: messages.filter((message) => !isSystem(message)).map(decodeMessage),
+    turns: messages.filter((message) => !isSystemMessage(message)).map(decodeMessage),
     tools: (listField(body, 'tools') ?? [])
       .filter(isObject)
       .flatMap((tool) => decodeTool(objectField(tool, 'function'))),
@@ -38,10 +39,6 @@ export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
       textField(body, 'reasoning_effort') ?? textField(objectField(body, 'reasoning') ?? {}, 'effort'),
     ),
   };
-}
-
-function isSystem({ role }: JsonObject): boolean {
-  return role === 'system' || role === 'developer';
 }
 
 /** The texts of a content. */

@@ -7,11 +7,13 @@ import { createCompletionsDecoder } from './reply.ts';
 import { settingError, usageError } from '../../errors.ts';
 import { findField, plainNames } from '../request-fields.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
-import { completeThinking, mediaPart, turnMessages } from './turns.ts';
+import { encodeAnswerType, encodeToolChoice, isSystemMessage, withoutForcedCall } from '../openai-fields.ts';
+import { encodePrompt } from '../openai-parts.ts';
+import { chatParts, completeThinking, turnMessages } from './turns.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchTools } from '../../vendors/search.ts';
 import { withSchemaInWords } from '../schema-form.ts';
-import { toSchemaFields, withProperties } from '../strict-schema.ts';
+import { withProperties } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 
 /** The format of OpenAI's chat completions, and of its operations for images (formats 7). */
@@ -51,8 +53,8 @@ function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
     [quirks.seedField ?? 'seed']: request.seed,
     n: request.candidates,
     ...encodeSearch(request, quirks),
-    tool_choice: encodeChatToolChoice(request.toolChoice),
-    response_format: encodeResponseFormat(request),
+    tool_choice: encodeToolChoice(request.toolChoice, (name) => ({ type: 'function', function: { name } })),
+    response_format: encodeAnswerType(request, 'completions', (schema) => ({ json_schema: schema })),
     metadata: request.metadata,
     service_tier: request.tier,
     ...imageRequestFields(request, body),
@@ -77,39 +79,23 @@ function encodeSearch(request: PlainRequest, { search: hasSearch }: Quirks): Rec
   throw settingError('the completions format has no search tool', { reason: 'no-search' });
 }
 
-/**
- * Adds further turns after those of a body. A `tool_choice` that forces a call is left out: it would force one after each result,
- * for ever.
- */
+/** Adds further turns after those of a body. */
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
-  const { tool_choice: choice, ...rest } = body;
-  const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
   const messages = completeThinking([
     ...turnsIn(body, 'messages'),
     ...turns.flatMap((turn) => turnMessages(turn, service)),
   ]);
-  return { ...rest, ...kept, messages };
+  return { ...withoutForcedCall(body), messages };
 }
 
 function encodeChatMessages(request: PlainRequest, body: Body, { service }: Quirks): BodyValue | undefined {
   const { system, turns, ownTurns, results = [] } = request;
   const given = ownTurns ?? turns?.flatMap((turn) => turnMessages(turn, service));
-  const added = [...turnMessages({ role: 'user', content: results }, service), ...promptMessages(request)];
+  const added = [...turnMessages({ role: 'user', content: results }, service), ...encodePrompt(request, chatParts)];
   if (given === undefined && system === undefined && added.length === 0) return undefined;
   const earlier = completeThinking(given ?? turnsIn(body, 'messages'));
   if (system === undefined) return [...earlier, ...added];
-  return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystem(message)), ...added];
-}
-
-/** The prompt comes before the inputs that it is about, as in the format's own documents. */
-function promptMessages({ prompt, media = [] }: PlainRequest): Body[] {
-  if (media.length === 0) return prompt === undefined ? [] : [{ role: 'user', content: prompt }];
-  const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];
-  return [{ role: 'user', content: [...text, ...media.map(mediaPart)] }];
-}
-
-function isSystem(message: BodyValue): boolean {
-  return isObject(message) && (message['role'] === 'system' || message['role'] === 'developer');
+  return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystemMessage(message)), ...added];
 }
 
 /**
@@ -121,23 +107,6 @@ function encodeChatTool(tool: JsonValue): BodyValue {
   const { name, description, schema, own } = plainTool(tool);
   const described = { description, parameters: schema && withProperties(schema), strict: own['strict'] };
   return { type: 'function', function: setFields(name === '' ? {} : { name }, described) };
-}
-
-function encodeChatToolChoice(choice: string | JsonObject | undefined): BodyValue | undefined {
-  if (typeof choice !== 'string') return choice;
-  if (choice.startsWith('tool:')) return { type: 'function', function: { name: choice.slice('tool:'.length) } };
-  return choice === 'any' ? 'required' : choice;
-}
-
-function encodeResponseFormat({ schema, responseMime }: PlainRequest): BodyValue | undefined {
-  if (schema !== undefined) return { type: 'json_schema', json_schema: { name: 'reply', ...toSchemaFields(schema) } };
-  if (responseMime === undefined) return undefined;
-  if (responseMime === 'application/json') return { type: 'json_object' };
-  if (responseMime === 'text/plain') return { type: 'text' };
-  throw usageError(
-    `the completions format has no answer of type '${responseMime}'`,
-    'it has application/json and text/plain',
-  );
 }
 
 /** Fields that only operations for images have. */

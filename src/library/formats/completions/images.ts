@@ -6,7 +6,8 @@ import { imagesFields, type ImagesOperation, outputFormats } from '../../vendors
 import type { PlainRequest, EncodedRequest, Media } from '../plain-request.ts';
 import type { ReplyEvent } from '../events.ts';
 import { toDataUrl } from '../data-url.ts';
-import { mediaPart } from './turns.ts';
+import { encodeMedia } from '../openai-parts.ts';
+import { chatParts } from './turns.ts';
 import { findOwn } from '../../find-own.ts';
 
 /** The fields of an image request in the words of one service. */
@@ -47,7 +48,7 @@ const forms: Readonly<Record<ImagesOperation, ImagesForm>> = {
     shape: ({ aspect, size }) =>
       isSizeClass(size) ? { aspect_ratio: aspect, resolution: size } : { aspect_ratio: aspect, size },
     paths: { draw: '/v1/images', edit: '/v1/images' },
-    inputs: (media) => ({ input_references: media.map(mediaPart) }),
+    inputs: (media) => ({ input_references: media.map((one) => encodeMedia(one, chatParts)) }),
   },
   // npm @ai-sdk/xai 5.0.12, xai-image-model.ts and its options.
   xai: {

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField, valueCost } from '../../json.ts';
-import { type Body, type BodyValue, isUpload, setFields } from '../../body.ts';
+import { type Body, type BodyValue, setFields } from '../../body.ts';
 import { customCall } from './calls.ts';
-import { encodeAudio, type MediaBytes, toDataUrl } from '../data-url.ts';
-import { type Media, getTurnBlocks, toList, type Turn, withTitleAbove } from '../plain-request.ts';
+import { encodePart, encodeUserTurn, type PartWords, textParts } from '../openai-parts.ts';
+import { getTurnBlocks, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
 /**
  * A turn as messages of this format: each result of a tool is a message of its own, in front of the user's text. Thinking that a
@@ -11,16 +11,13 @@ import { type Media, getTurnBlocks, toList, type Turn, withTitleAbove } from '..
 export function turnMessages(turn: Turn, service: string): Body[] {
   const blocks = getTurnBlocks(turn);
   if (turn.role === 'assistant') return assistantMessages(blocks, turn.service === service);
-  const results = blocks.filter(({ type }) => type === 'tool_result');
-  const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap(encodeUserBlock);
-  const said = parts.length === 0 ? [] : [{ role: 'user', content: withoutParts(parts) }];
-  return [...results.map(resultMessage), ...said];
+  return encodeUserTurn(blocks, resultMessage, chatParts);
 }
 
 function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
   // Services such as OpenRouter take back the pictures that they sent.
   const pictures = isOwn ? blocks.filter(isPicture) : [];
-  const images = pictures.flatMap(encodeUserBlock);
+  const images = pictures.flatMap((picture) => encodePart(picture, chatParts));
   const text = blocks
     .filter((block) => !pictures.includes(block))
     .map(flattenToText)
@@ -79,48 +76,17 @@ function flattenToText(block: JsonObject): string {
   return `[${type}: ${textField(source, 'url') ?? textField(source, 'mediaType') ?? 'not shown'}]`;
 }
 
-/** A block of a user's turn; kinds that the format does not have are left out. */
-function encodeUserBlock(block: JsonObject): BodyValue[] {
-  const source = objectField(block, 'source');
-  if (!source) return block['type'] === 'text' ? textParts(textField(block, 'text') ?? '') : [];
-  const title = textField(block, 'title');
-  const { type, media_type: mimeType, data, url, file_id: id } = source as Body;
-  if (type === 'text') return [textPart(withTitleAbove(String(data), title))];
-  if (type === 'file') return [{ type: 'file', file: { file_id: id ?? '' } }];
-  if (type === 'url' && typeof url === 'string') return [linkedPart(url, block['type'] === 'image', title)];
-  if (typeof data !== 'string' && !isUpload(data)) return [];
-  return [dataPart({ mimeType: String(mimeType), data, title })];
-}
+/** The parts of a turn in this format. */
+export const chatParts: PartWords = {
+  text: 'text',
+  stored: (id) => ({ type: 'file', file: { file_id: id } }),
+  linked: filePart,
+  inline: filePart,
+};
 
-/** An image or a file of the last turn. */
-export function mediaPart({ mimeType, data, title }: Media): BodyValue {
-  return typeof data === 'string' ? textPart(withTitleAbove(data, title)) : dataPart({ mimeType, data, title });
-}
-
-function dataPart({ title, ...media }: MediaBytes & Pick<Media, 'title'>): BodyValue {
-  const isImage = media.mimeType.toLowerCase().startsWith('image/');
-  return encodeAudio(media) ?? linkedPart(toDataUrl(media), isImage, title);
-}
-
-/** OpenAI requires a name for every file. */
-function linkedPart(url: BodyValue, isImage: boolean, title = 'document.pdf'): BodyValue {
+function filePart(url: BodyValue, isImage: boolean, title = 'document.pdf'): Body {
   if (isImage) return { type: 'image_url', image_url: { url } };
   return { type: 'file', file: { filename: title, file_data: url } };
-}
-
-/** A blank text says nothing, and some services refuse it. */
-function textParts(text: string): JsonObject[] {
-  return text.trim() === '' ? [] : [textPart(text)];
-}
-
-function textPart(text: string): JsonObject {
-  return { type: 'text', text };
-}
-
-/** A single text is sent as a string, which every server takes. */
-function withoutParts(parts: BodyValue[]): BodyValue {
-  const [first] = parts;
-  return parts.length === 1 && isObject(first) && first['type'] === 'text' ? (first['text'] ?? '') : parts;
 }
 
 /**
@@ -169,7 +135,12 @@ function thinkingFields(block: JsonObject, { content, tool_calls: calls }: SaidP
       return calls ? { content: `<think>${thinking}</think>${content === null ? '' : `\n\n${content}`}` } : {};
     case 'thinking':
       return calls
-        ? { content: [{ type: 'thinking', thinking: textParts(thinking) }, ...textParts(content ?? '')] }
+        ? {
+            content: [
+              { type: 'thinking', thinking: textParts(thinking, chatParts) },
+              ...textParts(content ?? '', chatParts),
+            ],
+          }
         : {};
     default:
       return readDetails(signature);

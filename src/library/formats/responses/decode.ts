@@ -10,6 +10,7 @@ import {
 import { decodeTool, joinTexts, urlBlock } from '../completions/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeInput, decodeSchema } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
+import { isSystemMessage } from '../openai-fields.ts';
 import { asksForSearch } from '../search-tool.ts';
 
 /** Reads a request of the format, such as `encode` writes. */
@@ -17,11 +18,11 @@ export function decodeResponsesRequest(body: JsonObject): DecodedRequest {
   const { input = '' } = body;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat().filter(isObject);
   const format = objectField(objectField(body, 'text') ?? {}, 'format') ?? {};
-  const words = items.filter(isSystem).map(({ content = '' }) => joinTexts(content));
+  const words = items.filter(isSystemMessage).map(({ content = '' }) => joinTexts(content));
   const system = [textField(body, 'instructions') ?? '', ...words].filter((text) => text !== '').join('\n');
   return {
     system: system === '' ? undefined : system,
-    turns: items.filter((item) => !isSystem(item)).flatMap(decodeItem),
+    turns: items.filter((item) => !isSystemMessage(item)).flatMap(decodeItem),
     tools: (listField(body, 'tools') ?? []).filter(isObject).filter(isFunction).flatMap(decodeTool),
     search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: decodeChoice(body['tool_choice']),
@@ -36,10 +37,6 @@ export function decodeResponsesRequest(body: JsonObject): DecodedRequest {
 
 function isFunction({ type = 'function' }: JsonObject): boolean {
   return type === 'function';
-}
-
-function isSystem({ role }: JsonObject): boolean {
-  return role === 'system' || role === 'developer';
 }
 
 /** Turns of one item: thinking and items of tools that ran at a service are left out. */

@@ -1,14 +1,16 @@
-import { isObject, type JsonObject, type JsonValue, objectField } from '../../json.ts';
+import { isObject, type JsonValue, objectField } from '../../json.ts';
 import { type Body, type BodyValue, getBodyObject, setFields } from '../../body.ts';
 import { usageError } from '../../errors.ts';
 import type { Format } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { isPlainTool, type PlainRequest, plainTool, type Turn } from '../plain-request.ts';
-import { toSchemaFields, withProperties } from '../strict-schema.ts';
+import { withProperties } from '../strict-schema.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
-import { nameResults, promptItems, turnItems } from './items.ts';
+import { encodeAnswerType, encodeToolChoice, withoutForcedCall } from '../openai-fields.ts';
+import { encodePrompt } from '../openai-parts.ts';
+import { inputParts, nameResults, turnItems } from './items.ts';
 import { encryptedThinking } from './thinking.ts';
 import { listToolNames } from './output.ts';
 import { createResponsesDecoder } from './reply.ts';
@@ -59,7 +61,7 @@ function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
     temperature: request.temperature,
     top_p: request.topP,
     tools: withSearch(request.tools?.map(encodeTool), request, searchTools.responses),
-    tool_choice: encodeToolChoice(request.toolChoice),
+    tool_choice: encodeToolChoice(request.toolChoice, (name) => ({ type: 'function', name })),
     text: encodeText(request, body),
     reasoning: encodeReasoning(request, body),
     metadata: request.metadata,
@@ -92,7 +94,7 @@ function encodeInclude({ use, search }: PlainRequest, { include }: Body): BodyVa
 function encodeInput(request: PlainRequest, body: Body, { service }: Quirks): BodyValue | undefined {
   const { turns, ownTurns, results = [] } = request;
   const given = ownTurns?.flatMap(ownItems) ?? turns?.flatMap((turn) => turnItems(turn, service));
-  const added = [...turnItems({ role: 'user', content: results }, service), ...promptItems(request)];
+  const added = [...turnItems({ role: 'user', content: results }, service), ...encodePrompt(request, inputParts)];
   if (given === undefined && added.length === 0) return undefined;
   return nameResults([...(given ?? inputItems(body)), ...added]);
 }
@@ -114,16 +116,10 @@ function inputItems({ input = [] }: Body): readonly BodyValue[] {
   throw usageError("'input' in the body is neither a text nor an array, so the prompt cannot follow it");
 }
 
-/**
- * Adds further turns after those of a body. A `tool_choice` that forces a call is left out: it would force one after each result,
- * for ever.
- */
+/** Adds further turns after those of a body. */
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
-  const { tool_choice: choice, ...rest } = body;
-  const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
   return {
-    ...rest,
-    ...kept,
+    ...withoutForcedCall(body),
     input: nameResults([...inputItems(body), ...turns.flatMap((turn) => turnItems(turn, service))]),
   };
 }
@@ -141,21 +137,7 @@ function encodeTool(tool: JsonValue): BodyValue {
   return { ...described, strict: own['strict'] ?? false };
 }
 
-function encodeToolChoice(choice: string | JsonObject | undefined): BodyValue | undefined {
-  if (typeof choice !== 'string') return choice;
-  if (choice.startsWith('tool:')) return { type: 'function', name: choice.slice('tool:'.length) };
-  return choice === 'any' ? 'required' : choice;
-}
-
-function encodeText({ schema, responseMime }: PlainRequest, body: Body): BodyValue | undefined {
-  const format = encodeTextFormat(schema, responseMime);
+function encodeText(request: PlainRequest, body: Body): BodyValue | undefined {
+  const format = encodeAnswerType(request, 'responses', (schema) => schema);
   return format && setFields(getBodyObject(body, 'text'), { format });
-}
-
-function encodeTextFormat(schema: PlainRequest['schema'], mime: string | undefined): Body | undefined {
-  if (schema !== undefined) return { type: 'json_schema', name: 'reply', ...toSchemaFields(schema) };
-  if (mime === undefined) return undefined;
-  if (mime === 'application/json') return { type: 'json_object' };
-  if (mime === 'text/plain') return { type: 'text' };
-  throw usageError(`the responses format has no answer of type '${mime}'`, 'it has application/json and text/plain');
 }

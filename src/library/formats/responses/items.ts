@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, objectField, parseFlat, textField } from '../../json.ts';
-import { type Body, type BodyValue, isUpload, setFields } from '../../body.ts';
-import { encodeAudio, type MediaBytes, toDataUrl } from '../data-url.ts';
-import { getTurnBlocks, type Media, type PlainRequest, toList, type Turn, withTitleAbove } from '../plain-request.ts';
+import { isObject, type JsonObject, parseFlat, textField } from '../../json.ts';
+import { type Body, type BodyValue, setFields } from '../../body.ts';
+import { encodePart, encodeUserTurn, joinParts, type PartWords } from '../openai-parts.ts';
+import { getTurnBlocks, toList, type Turn } from '../plain-request.ts';
 
 /*
  * A conversation in this format is a list of items: messages, calls of tools, their results, and thinking. The service keeps none
@@ -12,17 +12,19 @@ import { getTurnBlocks, type Media, type PlainRequest, toList, type Turn, withTi
 export function turnItems(turn: Turn, service: string): Body[] {
   const blocks = getTurnBlocks(turn);
   if (turn.role === 'assistant') return assistantItems(blocks, turn.service === service);
-  const results = blocks.filter(({ type }) => type === 'tool_result');
-  const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap(userPart);
-  const said = parts.length === 0 ? [] : [{ role: 'user', content: withoutParts(parts) }];
-  return [...results.map(resultItem), ...said];
+  return encodeUserTurn(blocks, resultItem, inputParts);
 }
 
-/** The prompt comes before the inputs that it is about. */
-export function promptItems({ prompt, media = [] }: Pick<PlainRequest, 'prompt' | 'media'>): Body[] {
-  if (media.length === 0) return prompt === undefined ? [] : [{ role: 'user', content: prompt }];
-  const text = prompt === undefined ? [] : [textPart(prompt)];
-  return [{ role: 'user', content: [...text, ...media.map(mediaPart)] }];
+/** The parts of a turn in this format. */
+export const inputParts: PartWords = {
+  text: 'input_text',
+  stored: (id, isImage) => ({ type: isImage ? 'input_image' : 'input_file', file_id: id }),
+  linked: (url, isImage) => (isImage ? imagePart(url) : { type: 'input_file', file_url: url }),
+  inline: (url, isImage, title) => (isImage ? imagePart(url) : { type: 'input_file', filename: title, file_data: url }),
+};
+
+function imagePart(url: BodyValue): Body {
+  return { type: 'input_image', image_url: url };
 }
 
 function assistantItems(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
@@ -89,50 +91,8 @@ export function nameResults(items: readonly BodyValue[]): BodyValue[] {
 
 function resultItem(block: JsonObject): Body {
   const { content = '' } = block;
-  const parts = typeof content === 'string' ? [] : getTurnBlocks({ content: toList(content) }).flatMap(userPart);
-  const output = typeof content === 'string' ? content : withoutParts(parts);
+  const blocks = typeof content === 'string' ? [] : getTurnBlocks({ content: toList(content) });
+  const parts = blocks.flatMap((inner) => encodePart(inner, inputParts));
+  const output = typeof content === 'string' ? content : joinParts(parts, inputParts);
   return { type: 'function_call_output', call_id: block['tool_use_id'] ?? '', output };
-}
-
-/** A block of a user's turn, or of a tool's result; kinds that the format does not have are left out. */
-function userPart(block: JsonObject): BodyValue[] {
-  const source = objectField(block, 'source');
-  if (!source) return block['type'] === 'text' ? textParts(textField(block, 'text') ?? '') : [];
-  const title = textField(block, 'title');
-  const { type, data = '', media_type: mimeType = '', url, file_id: id } = source as Body;
-  const isImage = block['type'] === 'image';
-  if (type === 'text') return [textPart(withTitleAbove(String(data), title))];
-  if (type === 'file') return [{ type: isImage ? 'input_image' : 'input_file', file_id: id ?? '' }];
-  if (type === 'url' && typeof url === 'string')
-    return [isImage ? { type: 'input_image', image_url: url } : { type: 'input_file', file_url: url }];
-  if (typeof data !== 'string' && !isUpload(data)) return [];
-  return [dataPart({ mimeType: String(mimeType), data, title })];
-}
-
-function mediaPart({ mimeType, data, title }: Media): BodyValue {
-  return typeof data === 'string' ? textPart(withTitleAbove(data, title)) : dataPart({ mimeType, data, title });
-}
-
-/** The service requires a name for every file. */
-function dataPart({ title = 'document.pdf', ...media }: MediaBytes & Pick<Media, 'title'>): BodyValue {
-  const audio = encodeAudio(media);
-  if (audio !== undefined) return audio;
-  const url = toDataUrl(media);
-  if (media.mimeType.toLowerCase().startsWith('image/')) return { type: 'input_image', image_url: url };
-  return { type: 'input_file', filename: title, file_data: url };
-}
-
-/** A blank text says nothing, and some services refuse it. */
-function textParts(text: string): JsonObject[] {
-  return text.trim() === '' ? [] : [textPart(text)];
-}
-
-function textPart(text: string): JsonObject {
-  return { type: 'input_text', text };
-}
-
-/** A single text is sent as a string, which every server takes. */
-function withoutParts(parts: BodyValue[]): BodyValue {
-  const [first] = parts;
-  return parts.length === 1 && isObject(first) && first['type'] === 'input_text' ? (first['text'] ?? '') : parts;
 }

@@ -22,7 +22,7 @@ import { findOwn } from '../../find-own.ts';
 interface MessageState {
   readonly asked: Body | undefined;
   message: { id: string | undefined } | undefined;
-  counts: MessageCounts;
+  usage: Usage;
   rates: Rates;
   progress: ReplyProgress;
 }
@@ -39,7 +39,7 @@ const handlers: Readonly<Record<string, (payload: JsonObject, state: MessageStat
 
 /** Reads one reply of the messages format (formats 3 and 4, and deviations 22 to 38). */
 export function createMessagesDecoder({ asked }: Pick<ReplyHead, 'asked'> = {}): Decoder {
-  const state: MessageState = { asked, message: undefined, counts: {}, rates: {}, progress: 'open' };
+  const state: MessageState = { asked, message: undefined, usage: {}, rates: {}, progress: 'open' };
   return {
     whole(json) {
       const events = readWholeMessage(json);
@@ -136,10 +136,11 @@ function changeMessage(payload: JsonObject, state: MessageState): ReplyEvent[] {
 }
 
 function updateUsage(payload: JsonObject, state: MessageState): ReplyEvent[] {
-  const { usage: counts } = payload;
-  state.counts = updateCounts(state.counts, isObject(counts) ? counts : undefined);
+  const { usage } = payload;
   state.rates = updateRates(state.rates, payload);
-  return [...(isObject(counts) ? usageEvents(state.counts) : []), ...tierEvents(state.rates)];
+  if (!isObject(usage)) return tierEvents(state.rates);
+  state.usage = readUsage(usage, state.usage);
+  return [...usageEvents(state.usage), ...tierEvents(state.rates)];
 }
 
 function endMessage(_payload: JsonObject, state: MessageState): ReplyEvent[] {
@@ -174,7 +175,7 @@ function readWholeMessage(json: unknown): ReplyEvent[] {
       sequence: textField(message, 'stopSequence'),
       details: field(message, 'stopDetails'),
     },
-    ...usageEvents(updateCounts({}, objectField(message, 'usage'))),
+    ...usageEvents(readUsage(objectField(message, 'usage') ?? {}, {})),
     ...tierEvents(updateRates({}, message)),
   ];
 }
@@ -226,48 +227,34 @@ function wholeBlock(raw: JsonObject): ReplyEvent[] {
   return [{ type: 'block-start', raw }, ...foundInBlock(raw), { type: 'block-stop' }];
 }
 
-/** Counts of a usage object as the gateway gave them; each may be absent (deviation 34). */
-interface MessageCounts {
-  input?: number | undefined;
-  output?: number | undefined;
-  thinking?: number | undefined;
-  cacheRead?: number | undefined;
-  cacheWrite?: number | undefined;
-  cacheWriteLong?: number | undefined;
-  searches?: number | undefined;
-}
-
-/** Counts of a later usage object over earlier ones: usage in a stream is cumulative, field by field (formats 4). */
-function updateCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
-  if (!usage) return before;
-  const details = objectField(usage, 'outputTokensDetails');
-  const used = objectField(usage, 'serverToolUse');
+/** The counts so far: usage in a stream is cumulative, field by field, and each may be absent (formats 4, deviation 34). */
+function readUsage(raw: JsonObject, before: Usage): Usage {
+  const details = objectField(raw, 'outputTokensDetails') ?? {};
+  const tools = objectField(raw, 'serverToolUse') ?? {};
+  const written = objectField(raw, 'cacheCreation') ?? {};
+  const inputTokens = numberField(raw, 'inputTokens') ?? before.inputTokens;
+  const outputTokens = numberField(raw, 'outputTokens') ?? before.outputTokens;
+  const cachedInputTokens = numberField(raw, 'cacheReadInputTokens') ?? before.cachedInputTokens;
+  const cacheWriteInputTokens = numberField(raw, 'cacheCreationInputTokens') ?? before.cacheWriteInputTokens;
+  const cacheWriteLongInputTokens =
+    numberField(written, 'ephemeral_1h_input_tokens') ?? before.cacheWriteLongInputTokens;
+  const searches = numberField(tools, 'webSearchRequests') ?? before.searches;
+  const isKnown = inputTokens !== undefined && outputTokens !== undefined;
   return {
-    input: numberField(usage, 'inputTokens') ?? before.input,
-    output: numberField(usage, 'outputTokens') ?? before.output,
-    thinking: (details && numberField(details, 'thinkingTokens')) ?? before.thinking,
-    cacheRead: numberField(usage, 'cacheReadInputTokens') ?? before.cacheRead,
-    cacheWrite: numberField(usage, 'cacheCreationInputTokens') ?? before.cacheWrite,
-    searches: (used && numberField(used, 'webSearchRequests')) ?? before.searches,
-    cacheWriteLong:
-      numberField(objectField(usage, 'cacheCreation') ?? {}, 'ephemeral_1h_input_tokens') ?? before.cacheWriteLong,
+    inputTokens,
+    outputTokens,
+    thinkingTokens: numberField(details, 'thinkingTokens') ?? before.thinkingTokens,
+    cachedInputTokens,
+    ...(cacheWriteInputTokens !== undefined && { cacheWriteInputTokens }),
+    ...(searches !== undefined && { searches }),
+    ...(cacheWriteLongInputTokens && { cacheWriteLongInputTokens }),
+    // The total counts the cache too, which inputTokens of this format leaves out (formats 3).
+    totalTokens: isKnown
+      ? inputTokens + outputTokens + (cachedInputTokens ?? 0) + (cacheWriteInputTokens ?? 0)
+      : undefined,
   };
 }
 
-/** The counts as all formats name them. The total counts the cache too, which inputTokens of this format leaves out (formats 3). */
-function usageEvents(counts: MessageCounts): ReplyEvent[] {
-  const { input, output, thinking, cacheRead, cacheWrite, cacheWriteLong, searches } = counts;
-  if (Object.values(counts).every((count) => count === undefined)) return [];
-  const isKnown = input !== undefined && output !== undefined;
-  const usage: Usage = {
-    inputTokens: input,
-    outputTokens: output,
-    thinkingTokens: thinking,
-    cachedInputTokens: cacheRead,
-    ...(cacheWrite !== undefined && { cacheWriteInputTokens: cacheWrite }),
-    ...(searches !== undefined && { searches }),
-    ...(cacheWriteLong && { cacheWriteLongInputTokens: cacheWriteLong }),
-    totalTokens: isKnown ? input + output + (cacheRead ?? 0) + (cacheWrite ?? 0) : undefined,
-  };
-  return [{ type: 'facts', facts: { usage } }];
+function usageEvents(usage: Usage): ReplyEvent[] {
+  return Object.values(usage).every((count) => count === undefined) ? [] : [{ type: 'facts', facts: { usage } }];
 }

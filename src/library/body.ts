@@ -224,23 +224,15 @@ async function* readFile(path: string, { bytes, file: form }: Upload): AsyncGene
   try {
     const before = await file.stat();
     if (before.size !== bytes) throw changedFileError(path);
-    let block = Buffer.allocUnsafe(blockBytes);
+    const block = Buffer.allocUnsafe(blockBytes);
     const out = Buffer.allocUnsafe((blockBytes / 3) * 4);
-    let left = bytes;
-    let reading = readBlock(file, block, left);
-    while (left > 0) {
-      const length = await reading.catch((error: unknown) => throwUnreadable(path, error));
+    for (let left = bytes; left > 0;) {
+      const length = await readBlock(file, block, left).catch((error: unknown) => throwUnreadable(path, error));
       left -= length;
       if (length < Math.min(blockBytes, left + length)) throw changedFileError(path);
-      const encoded = form ? block.subarray(0, length) : encodeBase64(block.subarray(0, length), out);
-      // A block that is sent unencoded must not be overwritten.
-      if (form) block = Buffer.allocUnsafe(blockBytes);
-      if (left > 0) {
-        // The next block is read while this one is sent.
-        reading = readBlock(file, block, left);
-        reading.catch(() => {});
-      } else if ((await file.stat()).mtimeMs !== before.mtimeMs) throw changedFileError(path);
-      yield encoded;
+      // The last block is not sent if the file is another one by now: the request is then not whole.
+      if (left === 0 && (await file.stat()).mtimeMs !== before.mtimeMs) throw changedFileError(path);
+      yield form ? block.subarray(0, length) : encodeBase64(block.subarray(0, length), out);
     }
   } finally {
     await file.close().catch(() => undefined);

@@ -96,8 +96,6 @@ export function describeBytes(bytes: number, sha256: string): string {
 
 /** The way in which files are read for a key. */
 export interface Hashing {
-  /** Called for each piece of a file. */
-  onBytes?: ((bytes: number) => void) | undefined;
   /** Returns the known fact of a file that has not changed; otherwise reads it. */
   known?: ((path: string, fact: 'key', read: () => Promise<string>) => Promise<string>) | undefined;
 }

@@ -2,39 +2,56 @@ import { nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
 
-interface CountOptions {
-  isOwn?: (place: number) => boolean;
-  outdated?: ReadonlySet<number>;
-}
-
-/** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. `outdated`: its slots, if they are known. */
+/** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
 export function countRows(
   table: Pick<RowTable, 'size' | 'slots' | 'edited' | 'parents'>,
   state: Pick<BatchState, 'links' | 'slots' | 'atService'>,
-  { isOwn = () => true, outdated = findOutdated(table, state) }: CountOptions = {},
+  isOwn: (place: number) => boolean = () => true,
 ): Counts {
-  const { slots } = state;
+  const outdated = findOutdated(table, state);
+  function* listOwn(): Generator<CountedRow> {
+    for (let place = 0; place < table.size; place++) {
+      const slot = table.slots[place] as number;
+      if (isOwn(place)) yield { slot, state, isEdited: table.edited.has(place), isOutdated: outdated.has(slot) };
+    }
+  }
+  return countStates(listOwn());
+}
+
+/** A row by its slot, and the state that has the slot. A row without an answer can be edited, another one outdated. */
+export interface CountedRow {
+  slot: number;
+  state: Pick<BatchState, 'slots' | 'atService'>;
+  isEdited: boolean;
+  isOutdated: boolean;
+}
+
+/** Counts rows, of one state or of several, by the state of their slots. */
+export function countStates(rows: Iterable<CountedRow>): Counts {
   const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  for (let place = 0; place < table.size; place++) {
-    if (!isOwn(place)) continue;
-    counts.jobs++;
-    const slot = table.slots[place] as number;
+  for (const { slot, state, isEdited, isOutdated } of rows) {
+    const { slots } = state;
     const told = getToldState(slot, state);
+    counts.jobs++;
     counts[told] = (counts[told] ?? 0) + 1;
-    if (told === 'pending' && table.edited.has(place)) counts.edited = (counts.edited ?? 0) + 1;
+    if (told === 'pending' && isEdited) counts.edited = (counts.edited ?? 0) + 1;
     if (told !== 'done') continue;
     if (slots.has(slot, 'cut')) counts.incomplete++;
     if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
     else if (slots.has(slot, 'tried')) counts.tried = (counts.tried ?? 0) + 1;
-    if (outdated.has(slot)) counts.outdated = (counts.outdated ?? 0) + 1;
+    if (isOutdated) counts.outdated = (counts.outdated ?? 0) + 1;
   }
   return counts;
 }
 
 type ToldState = keyof Pick<Counts, 'done' | 'failed' | 'unknown' | 'pending' | 'submitted'>;
 
-/** The state of a row as people are told it, by its slot. A row that is to be made again is done: its answer counts until then. */
+/**
+ * The state of a row as people are told it, by its slot; -1 is a slot that the batch does not have. A row that is to be made again is done:
+ * its answer counts until then.
+ */
 export function getToldState(slot: number, { atService, slots }: Pick<BatchState, 'slots' | 'atService'>): ToldState {
+  if (slot < 0) return 'pending';
   if (atService.has(slot)) return 'submitted';
   const state = slots.stateOf(slot);
   if (state === 'failed') return 'failed';

@@ -85,8 +85,10 @@ export { findImageName, findWithoutImage, openResults } from './folder/results.t
 export type { LostEnds, ResultReader } from './folder/results.ts';
 export {
   countAside,
+  type CountedRow,
   countEarlier,
   countRows,
+  countStates,
   formatCount,
   findOutdated,
   findWaiting,

@@ -145,9 +145,7 @@ describe('the summary', () => {
       unknown: 0,
       submitted: 1,
     });
-    expect(
-      countRows(table, { slots, links: new Map(), atService: new Map() }, { isOwn: (place) => place === 2 }),
-    ).toEqual({
+    expect(countRows(table, { slots, links: new Map(), atService: new Map() }, (place) => place === 2)).toEqual({
       ...none,
       jobs: 1,
       failed: 1,

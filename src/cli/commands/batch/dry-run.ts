@@ -81,7 +81,7 @@ async function readBody(job: Job, place: number, { jobs, plan }: PlannedBatch): 
 /** The states of the jobs that a run does not send. */
 export function describeUnsent({ plan, state }: Pick<PlannedBatch, 'plan' | 'state'>): string[] {
   const isLeft = (place: number): boolean => plan.isOwn(place) && plan.due[place] === 0;
-  const states = listStates(countRows(plan.table, state, { isOwn: isLeft })).filter(({ rows }) => rows > 0);
+  const states = listStates(countRows(plan.table, state, isLeft)).filter(({ rows }) => rows > 0);
   return states.length > 0 ? [describeStates(states)] : [];
 }
 

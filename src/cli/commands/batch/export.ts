@@ -8,7 +8,7 @@ import { requireFreeTarget, writeReport } from './report-file.ts';
 import {
   type BatchFolder,
   chooseReportName,
-  countStates,
+  countReported,
   joinStates,
   listFolderVariations,
   readFolders,
@@ -55,7 +55,7 @@ async function runExport(
   await warnUnreadable(folders, context);
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const counts = countStates(folders, { all });
+  const counts = countReported(folders, { all });
   const report = await openReport(format, { folders, counts, flags });
   progress.stop();
   if (output === '-') {

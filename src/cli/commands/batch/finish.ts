@@ -183,7 +183,7 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
 /** The counts of the rows of the table, and of the lines of a stream that are no rows: these have failed. */
 function countLines({ plan, state }: EndedBatch): Counts {
   const { isOwn, refused, table } = plan;
-  const counts = countRows(table, state, { isOwn });
+  const counts = countRows(table, state, isOwn);
   const waiting = table.links.size > 0 ? listAwaiting({ plan, state }).length : 0;
   const all = { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
   return waiting > 0 ? { ...all, waiting } : all;

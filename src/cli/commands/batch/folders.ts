@@ -2,8 +2,10 @@ import {
   addUsage,
   type BatchState,
   countAside,
+  type CountedRow,
   countEarlier,
   countRows,
+  countStates,
   type Counts,
   findHolder,
   findOutdated,
@@ -97,32 +99,24 @@ export function chooseReportName(folders: readonly BatchFolder[]): string {
 /** Counts the rows of a folder by their state, without the rows of other shards. */
 export function countFolder({ state }: Pick<BatchFolder, 'state'>): Counts {
   const { rows } = state.manifest;
-  return countRows(rows, state, { isOwn: (place) => rows.others[place] === 0 });
+  return countRows(rows, state, (place) => rows.others[place] === 0);
 }
 
 /** Counts the rows of the table by their state in any of the folders. */
 export function countFolders(folders: readonly BatchFolder[]): Counts {
-  if (folders.length === 1) return addCounts(folders.map(countFolder));
-  const found = folders.map((): number[] => []);
-  for (const { at, slot } of listFound(folders)) found[at]?.push(slot);
-  return addCounts(
-    found.map((slots, at) => {
+  const [first, ...others] = folders as [BatchFolder, ...BatchFolder[]];
+  if (others.length === 0) return countFolder(first);
+  const editedSlots = folders.map(({ state: { manifest } }) => {
+    const { edited, slots } = manifest.rows;
+    return new Set(Array.from(edited, (place) => slots[place]));
+  });
+  function* listCounted(): Generator<CountedRow> {
+    for (const { at, slot } of listFound(folders)) {
       const { outdated, state } = folders[at] as BatchFolder;
-      const { rows } = state.manifest;
-      const marked = new Set([...rows.edited].map((place) => rows.slots[place]));
-      const edited = new Set(slots.flatMap((slot, place) => (marked.has(slot) ? [place] : [])));
-      const table = { size: slots.length, slots: Int32Array.from(slots), edited, parents: new Map() };
-      return countRows(table, state, { outdated });
-    }),
-  );
-}
-
-/** The sum of the counts. */
-function addCounts(counts: readonly Counts[]): Counts {
-  const sum: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const one of counts)
-    for (const [name, count] of Object.entries(one) as [keyof Counts, number][]) sum[name] = (sum[name] ?? 0) + count;
-  return sum;
+      yield { slot, state, isEdited: editedSlots[at]?.has(slot) === true, isOutdated: outdated.has(slot) };
+    }
+  }
+  return countStates(listCounted());
 }
 
 /** The facts of several journals together. */
@@ -161,7 +155,7 @@ function findSlot(name: string, place: number, folders: readonly BatchFolder[]):
   for (const [at, { isSameTable, state }] of folders.entries()) {
     const isOwner = isSameTable && state.manifest.rows.others[place] === 0;
     const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
-    if (slot >= 0 && getToldState(slot, state) !== 'pending') best = { at, slot };
+    if (getToldState(slot, state) !== 'pending') best = { at, slot };
   }
   return best;
 }
@@ -211,13 +205,12 @@ async function* listRows(
 
 /** The state of a slot in a report. Of what the service holds, nothing is known yet. */
 function getRowState(state: BatchState, slot: number): RowState {
-  if (slot < 0) return 'pending';
   const told = getToldState(slot, state);
   return told === 'submitted' ? 'unknown' : told;
 }
 
 /** The number of rows of a report in each state. */
-export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
+export function countReported(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
   const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const { at, slot } of listFound(folders)) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
   for (const { state } of all ? folders : []) counts.done += countAside(state) + countEarlier(state);

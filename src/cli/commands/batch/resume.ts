@@ -21,8 +21,8 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   const { plan, context, folder, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
-    const next = describeNext(batch);
-    const states = listStates(countRows(plan.table, state, { isOwn: plan.isOwn }), { billing: readBilling(state) });
+    const next = describeSending(batch);
+    const states = listStates(countRows(plan.table, state, plan.isOwn), { billing: readBilling(state) });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
@@ -31,7 +31,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
 }
 
 /** The number of jobs that are sent, and of those that are sent a second time: these may be paid for twice. */
-function describeNext({ plan }: PlannedBatch): string {
+function describeSending({ plan }: PlannedBatch): string {
   const { toSend, again, fresh } = plan;
   if (again === 0) return `${toSend} ${be(toSend, 'is')} sent now`;
   const changed = toSend - again - fresh;

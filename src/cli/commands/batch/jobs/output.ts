@@ -30,7 +30,7 @@ import { openLinkedFetcher } from '../../../run/linked-pictures.ts';
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
 
 /** The parts that the outputs of all jobs share. */
-export interface OutputPlace {
+export interface SharedOutput {
   context: Context;
   flags: BatchFlags;
   /** The folder of the batch; undefined if results are printed alone, as no later run could add a kept reply to them. */
@@ -39,7 +39,7 @@ export interface OutputPlace {
   pictures: Parameters<typeof createFileStore>[0];
 }
 
-interface OutputOptions extends OutputPlace {
+interface OutputOptions extends SharedOutput {
   /** The parts of the request that its answer is held to. */
   built: Pick<BuiltRequest, 'model'> & Partial<Pick<BuiltRequest, 'prompt' | 'size' | 'check'>>;
   settings: Settings;

@@ -11,7 +11,7 @@ import {
   type PreparedJob,
 } from '../../../../batch/index.ts';
 import { atPlace } from './job-line.ts';
-import { createJobOutput, type OutputPlace } from './output.ts';
+import { createJobOutput, type SharedOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import {
@@ -64,7 +64,7 @@ interface JobSettings {
   places?: TextPlaces;
 }
 
-interface BuilderOptions extends Omit<OutputPlace, 'pictures'> {
+interface BuilderOptions extends Omit<SharedOutput, 'pictures'> {
   source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
   host: Pick<BatchHost, 'nextCommand'>;
   /** Returns the result of a job that is done, and the folder of its pictures. */
@@ -87,7 +87,7 @@ export interface RequestBuilder {
 }
 
 /** The parts that jobs share while they are built. */
-interface JobBuilding extends BuilderOptions, OutputPlace {
+interface JobBuilding extends BuilderOptions, SharedOutput {
   settings: Map<string, Settings | Promise<Settings>>;
   /** Hashes of settings. */
   digests: WeakMap<Settings, string>;

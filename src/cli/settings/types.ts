@@ -27,17 +27,17 @@ interface ValueTypes {
   switch: { value: boolean; flag: boolean; config: boolean };
 }
 
-type ValueType<R, Place extends 'value' | 'flag' | 'config'> = R extends { kind: infer K extends keyof ValueTypes }
+type TypeIn<R, Place extends 'value' | 'flag' | 'config'> = R extends { kind: infer K extends keyof ValueTypes }
   ? ValueTypes[K][Place]
   : string;
 
 /** The value of a setting. */
 export type SettingValue<N extends SettingName> = SettingTable[N] extends { values: readonly (infer V)[] }
   ? V
-  : ValueType<SettingTable[N], 'value'>;
+  : TypeIn<SettingTable[N], 'value'>;
 
 /** The value of a flag: most values are parsed when the settings are resolved. */
-export type FlagValue<N extends SettingName> = ValueType<SettingTable[N], 'flag'>;
+export type FlagValue<N extends SettingName> = TypeIn<SettingTable[N], 'flag'>;
 
 /** The values of flags under the names that commander gives them; absent if a flag was not given. */
 export type SettingsFlags = {
@@ -69,7 +69,7 @@ export type Profile = {
 };
 
 /** The type of a value in the config file. */
-export type ConfigValue<R> = R extends { values: readonly (infer V)[] } ? V : ValueType<R, 'config'>;
+export type ConfigValue<R> = R extends { values: readonly (infer V)[] } ? V : TypeIn<R, 'config'>;
 
 /** A config with the path it came from, or would be written to. */
 export interface LoadedConfig {

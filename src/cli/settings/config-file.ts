@@ -2,24 +2,10 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import system from 'node:process';
-import {
-  describeReadError,
-  findOwn,
-  findServiceByUrl,
-  GatewayError,
-  getErrorCode,
-  type ServiceName,
-  services,
-  shellWord,
-  usageError,
-  type Use,
-  useNames,
-} from '../../library/index.ts';
-import { byDefault, type Environment, fromEnvironment, given, mapValue, sourced } from './sources.ts';
-import type { Config, LoadedConfig, Origin, PickedProfile, Profile, SettingsInput, SourcedValue } from './types.ts';
-import { keysIn } from './vendor-variables.ts';
+import { describeReadError, GatewayError, getErrorCode, shellWord, usageError } from '../../library/index.ts';
+import type { Environment } from './sources.ts';
+import type { LoadedConfig } from './types.ts';
 import { parseConfig } from './parse.ts';
-import { unknownProfile } from './profile-name.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -141,71 +127,4 @@ export async function configPath(place: {
     `the config folder is not an absolute path: ${config}`,
     'set XDG_CONFIG_HOME to an absolute path, or unset it',
   );
-}
-
-/** The profile that a config's `profile` names for a use; edits take that of images if they have none of their own. */
-export function nameFor(profile: Config['profile'], use: Use): string | undefined {
-  if (typeof profile !== 'object') return profile;
-  return profile[use] ?? (use === 'edit' ? profile.image : undefined);
-}
-
-/** A config's `profile` when some uses take another profile: a map, or a name if all uses have the same. */
-export function withNameFor(
-  before: Config['profile'],
-  name: string,
-  uses: readonly Use[],
-): NonNullable<Config['profile']> {
-  const others = typeof before === 'string' ? { text: before, image: before, chat: before } : before;
-  const { edit, ...map } = { ...others, ...Object.fromEntries(uses.map((use) => [use, name])) };
-  const own = edit === undefined || edit === map.image ? map : { ...map, edit };
-  return useNames.every((use) => nameFor(own, use) === name) ? name : own;
-}
-
-/**
- * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names for a use, otherwise the profile `default`.
- * Throws usage for a name that does not exist.
- */
-export function pickProfile(input: SettingsInput): PickedProfile | undefined {
-  const { path, config } = input.config;
-  const name =
-    sourced(input.flags.jobProfile, '"profile" of the job', 'job') ??
-    given('profile', input) ??
-    sourced(nameFor(config.profile, input.use), `config ${path}`, 'config') ??
-    (config.profiles['default'] && byDefault('default'));
-  if (name === undefined) return undefined;
-  const profile = findOwn(config.profiles, name.value);
-  if (profile === undefined) throw unknownProfile(name, input.config);
-  return { name, profile, label: `profile ${name.value} (${path})` };
-}
-
-/** The service of a profile: the one of its base URL's host, otherwise the one that it names. */
-export function getProfileService({ service, baseUrl }: Profile): ServiceName {
-  return (baseUrl === undefined ? undefined : findServiceByUrl(baseUrl)) ?? service ?? 'gateway';
-}
-
-/** The base URL of a profile: its own, or that of its service. */
-export function getProfileBaseUrl(profile: Profile): string | undefined {
-  return profile.baseUrl ?? services[getProfileService(profile)].baseUrl;
-}
-
-/** Whether a flag, a variable or a job named the profile. */
-export function isNamed({ kind }: Origin): boolean {
-  return kind !== 'default' && kind !== 'config';
-}
-
-/**
- * Whether a profile that the user did not name is for another service than the one that the user did: neither its URL nor its
- * models fit. A profile with neither URL nor service is for any service.
- */
-export function isForAnotherService(picked: PickedProfile, service: SourcedValue<ServiceName> | undefined): boolean {
-  if (service === undefined || isNamed(picked.name.origin)) return false;
-  const { profile } = picked;
-  return (profile.baseUrl ?? profile.service) !== undefined && getProfileService(profile) !== service.value;
-}
-
-/** The service if nothing names one: the only service whose key is in a variable. */
-export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedValue<ServiceName> | undefined {
-  const [found, ...more] = keysIn(env);
-  if (found === undefined || more.length > 0) return undefined;
-  return mapValue(fromEnvironment(env, found.variable), () => found.name);
 }

@@ -12,7 +12,7 @@ import {
 } from '../../library/index.ts';
 import { formatDuration } from './values.ts';
 import { localWay, vendorWay } from './missing.ts';
-import { getProfileBaseUrl, getProfileService } from './config-file.ts';
+import { getProfileBaseUrl, hasKey, ownsOrigin } from './profile.ts';
 import { Secret, createRedactor } from './redact.ts';
 import { type Environment, getLongFlag, fromFlags, fromVariables, listVariables } from './sources.ts';
 import { addressNames, vendorKey } from './vendor-variables.ts';
@@ -157,15 +157,6 @@ const sourcesForAnyOrigin = new Set([
   ...(['apiKey', 'apiKeyFile'] as const).flatMap((name) => listVariables(name, 'text')),
 ]);
 
-/** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
-export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: SourcedValue<string> | undefined): boolean {
-  if (picked === undefined || baseUrl === undefined) return false;
-  const own = getProfileBaseUrl(picked.profile);
-  // The address that each account has for itself is not in the profile.
-  if (own === undefined) return isOwnHost(getProfileService(picked.profile), baseUrl.value);
-  return getOrigin(own) === getOrigin(baseUrl.value);
-}
-
 function asValue({ value, origin }: SourcedValue<string>): KeySource {
   return { kind: 'value', secret: new Secret(value), origin };
 }
@@ -194,12 +185,6 @@ export function isForVendor({ service, baseUrl }: Pick<KeyPlace, 'service' | 'ba
   const { origin, value } = baseUrl;
   const isPair = origin.kind === 'variable' && addressNames(service.value).includes(origin.name);
   return isPair || isOwnHost(service.value, value);
-}
-
-/** Whether a profile has a key of its own. */
-export function hasKey(picked: PickedProfile | undefined): picked is PickedProfile {
-  const { apiKey, apiKeyFile, apiKeyCommand } = picked?.profile ?? {};
-  return (apiKey ?? apiKeyFile ?? apiKeyCommand) !== undefined;
 }
 
 function profileKey({ env, config }: SettingsInput, { serviceProfile, baseUrl }: KeyPlace): KeySource | undefined {

@@ -9,7 +9,7 @@ import {
   usageError,
   type Use,
 } from '../../library/index.ts';
-import { isNamed, pickProfile, getProfileService } from './config-file.ts';
+import { isNamed, pickProfile, getProfileService } from './profile.ts';
 import { listProfileNames } from './profile-name.ts';
 import { describeTypedFlags, fromEnvironment, listVariables } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';

@@ -29,10 +29,10 @@ import type {
   SourcedValue,
 } from './types.ts';
 import { parseHeaderNames } from './headers.ts';
-import { hasKey, isForVendor, type KeyPlace, offlineKey, ownsOrigin, pickKey } from './key.ts';
-import { findMissingPart, vendorAddress, holdsToken, vendorHeaders } from './vendor-variables.ts';
+import { isForVendor, type KeyPlace, offlineKey, pickKey } from './key.ts';
+import { findMissingPart, findServiceByKey, vendorAddress, holdsToken, vendorHeaders } from './vendor-variables.ts';
 import { missingError, missingPart, useError } from './missing.ts';
-import { isForAnotherService, pickProfile, findServiceByKey } from './config-file.ts';
+import { hasKey, isForAnotherService, ownsOrigin, pickProfile } from './profile.ts';
 import {
   byDefault,
   describeTypedFlags,

@@ -1,7 +1,7 @@
 import { fillTemplate, type ServiceName, serviceNames, services, usageError } from '../../library/index.ts';
 import { type Environment, findFirstVariable, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
-import type { Origin, SourcedValue, SourcedVariable } from './types.ts';
+import type { Origin, SettingsInput, SourcedValue, SourcedVariable } from './types.ts';
 
 // Variables that the tools of the vendors read too. Each belongs to its service.
 
@@ -42,6 +42,13 @@ export function keysIn(env: Environment): { name: ServiceName; variable: string 
     found.filter(({ name }) => !services[name].hasWideKey),
   ];
   return ranks.find((services) => services.length > 0) ?? found;
+}
+
+/** The service if nothing names one: the only service whose key is in a variable. */
+export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedValue<ServiceName> | undefined {
+  const [found, ...more] = keysIn(env);
+  if (found === undefined || more.length > 0) return undefined;
+  return mapValue(fromEnvironment(env, found.variable), () => found.name);
 }
 
 /** The variables of a service's address, or of a part of it. */

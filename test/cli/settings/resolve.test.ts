@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../../src/cli/settings/redact.ts';
 import type { Config, Settings } from '../../../src/cli/settings/types.ts';
 import { type Use, useNames } from '../../../src/library/vendors/services.ts';
-import { withNameFor } from '../../../src/cli/settings/config-file.ts';
+import { withNameFor } from '../../../src/cli/settings/profile.ts';
 import { resolvePartialSettings } from '../../../src/cli/settings/resolve.ts';
 import { inputOf, load, path, resolve, type Start, withSources } from './start.ts';
 

@@ -11,7 +11,8 @@ import {
   type Use,
   useNames,
 } from '../../../library/index.ts';
-import { configPath, readConfig, getProfileService, withNameFor } from '../../settings/config-file.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
+import { getProfileService, withNameFor } from '../../settings/profile.ts';
 import { listProfileNames, makeProfileHint } from '../../settings/profile-name.ts';
 import { rowName, type SettingRow, settingRows } from '../../settings/setting-rows.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';

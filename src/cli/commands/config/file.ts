@@ -16,7 +16,8 @@ import {
   version,
   writeAtomically,
 } from '../../../library/index.ts';
-import { configPath, nameFor, readConfig } from '../../settings/config-file.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
+import { nameFor } from '../../settings/profile.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
 import type { Context, OwnDocument } from '../../context.ts';

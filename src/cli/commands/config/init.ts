@@ -16,7 +16,7 @@ import {
 } from '../../../library/index.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { checkKey } from '../../settings/key.ts';
-import { nameFor, getProfileService, withNameFor } from '../../settings/config-file.ts';
+import { nameFor, getProfileService, withNameFor } from '../../settings/profile.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { keysIn } from '../../settings/vendor-variables.ts';

@@ -27,7 +27,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | '
 /** Plans a run by its flags. Throws GatewayError usage with file and line, and batch-edited. */
 export async function planJobs({ prices, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
-  const redo = flags.redo && openRedo(flags.redo, { ...batch, source });
+  const redo = flags.redo && openRedo(flags.redo, batch);
   let named: readonly FoundRow[] | undefined;
   const plan = await planBatch({
     ...batch,

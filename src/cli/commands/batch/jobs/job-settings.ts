@@ -17,7 +17,6 @@ interface OwnSettings {
 export function openJobSettings({ context, flags, file }: { context: Context; flags: ConnectionFlags; file: string }) {
   const known = new Map<string, Settings | Promise<Settings>>();
   const digests = new WeakMap<Settings, string>();
-  const silent = async (): Promise<void> => undefined;
   return {
     /** Reads the settings of a job. Returns no promise if they were read before. */
     read({ command, values, line, place }: Pick<Job, 'command' | 'values' | 'line' | 'place'>) {
@@ -49,6 +48,8 @@ export function openJobSettings({ context, flags, file }: { context: Context; fl
     },
   };
 }
+
+const silent = async (): Promise<void> => undefined;
 
 /** The flags of the batch, with those of a job in their place. */
 function withJob(flags: ConnectionFlags, { model, profile, places }: OwnSettings): Parameters<typeof readSettings>[0] {

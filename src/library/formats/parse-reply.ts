@@ -1,5 +1,5 @@
 import { badReply, GatewayError, quoteForeign } from '../errors.ts';
-import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
+import { countValues, isObject, type JsonObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
 import { parseOrNothing } from './error-body.ts';
 import { readFailedReply } from './failure.ts';
@@ -105,6 +105,17 @@ export function isCutData(data: string): boolean {
 /** Throws GatewayError bad-reply for a reply that is larger than any answer. */
 export function limitAnswer(characters: number): void {
   if (characters > maxCharacters) throw badReply(`the answer is longer than ${maxCharacters} characters`);
+}
+
+/** The reply in a JSON value: alone, first in a list, or in an object around it, at one of these keys (deviation 20). */
+export function findReply(
+  json: unknown,
+  isReply: (value: JsonObject) => boolean,
+  around: readonly string[] = ['response'],
+): JsonObject | undefined {
+  const value: unknown = Array.isArray(json) ? json[0] : json;
+  if (!isObject(value)) return undefined;
+  return [value, ...around.map((name) => value[name])].filter(isObject).find(isReply);
 }
 
 /** JSON that is not a reply of a format. */

@@ -8,7 +8,7 @@ import {
   objectField,
   textField,
 } from '../../json.ts';
-import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
+import { findReply, foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { toldCostEvents } from '../told-cost.ts';
@@ -53,7 +53,7 @@ export function createCompletionsDecoder({
   return {
     whole(json) {
       const pieces = listReplyPieces(json)
-        .map(unwrap)
+        .map((piece) => findReply(piece, isReply))
         .filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
       return [...readPieces(pieces, state), ...end(true)];
@@ -124,12 +124,6 @@ function listReplyPieces(json: unknown): unknown[] {
   if (!Array.isArray(json)) return [json];
   const images = { data: json as JsonValue[] };
   return json.length > 0 && isImagesReply(images) ? [images] : json;
-}
-
-/** A reply, alone or in a `response` (deviation 20). */
-function unwrap(json: unknown): JsonObject | undefined {
-  if (!isObject(json)) return undefined;
-  return [json, json['response']].filter((value) => isObject(value)).find(isReply);
 }
 
 function isReply(json: JsonObject): boolean {

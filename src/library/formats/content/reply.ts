@@ -10,7 +10,7 @@ import {
   textField,
 } from '../../json.ts';
 import { findSuccessor, type ModelEnd } from '../../vendors/model-rules.ts';
-import { foreignReply, parseReply } from '../parse-reply.ts';
+import { findReply, foreignReply, parseReply } from '../parse-reply.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
 import { createGroundingReader } from './grounding.ts';
@@ -38,7 +38,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
   let isDone = false;
 
   function read(values: readonly unknown[]): ReplyEvent[] {
-    const pieces = values.map(unwrap).filter((piece) => piece !== undefined);
+    const pieces = values.map((value) => findReply(value, isReply)).filter((piece) => piece !== undefined);
     const tier = head.headers[tierHeader];
     const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'facts', facts: { serviceTier: tier } }] : [];
     isRead ||= pieces.length > 0;
@@ -92,13 +92,6 @@ export const missingReason = 'the stream ended without a finish reason';
 
 function withoutReason(): GatewayError {
   return new GatewayError('incomplete', missingReason, { sent: 'yes', retryable: false });
-}
-
-function unwrap(json: unknown): JsonObject | undefined {
-  if (!isObject(json)) return undefined;
-  if (isReply(json)) return json;
-  const inner = field(json, 'response');
-  return isObject(inner) && isReply(inner) ? inner : undefined;
 }
 
 function isReply(json: JsonObject): boolean {

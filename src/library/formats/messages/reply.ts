@@ -9,7 +9,7 @@ import {
   textField,
 } from '../../json.ts';
 import { searchResultEvents, sourceEvents } from '../sources.ts';
-import { foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
+import { findReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
 import { usualTiers } from '../../vendors/service-tiers.ts';
 import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import type { Body } from '../../body.ts';
@@ -159,7 +159,7 @@ function endStream(payload: JsonObject, state: MessageState): ReplyEvent[] {
  * blocks, wrapped in an array or in `response`, `message` or `data`. Throws bad-reply if it is not a message.
  */
 function readWholeMessage(json: unknown): ReplyEvent[] {
-  const message = unwrap(json);
+  const message = findReply(json, isMessage, ['response', 'message', 'data']);
   if (!message) throw foreignReply(json, 'messages');
   return [
     {
@@ -198,13 +198,6 @@ function tierEvents({ serviceTier, speed = '', inferenceGeo = '' }: Rates): Repl
   const besides = [speed, inferenceGeo].filter((word) => !usualTiers.has(word));
   const tier = [serviceTier, ...besides].filter(Boolean).join(' ');
   return tier ? [{ type: 'facts', facts: { serviceTier: tier } }] : [];
-}
-
-function unwrap(json: unknown): JsonObject | undefined {
-  const value: unknown = Array.isArray(json) ? json[0] : json;
-  if (!isObject(value)) return undefined;
-  const inner = [value['response'], value['message'], value['data']];
-  return [value, ...inner].filter((candidate) => isObject(candidate)).find(isMessage);
 }
 
 function isMessage(json: JsonObject): boolean {

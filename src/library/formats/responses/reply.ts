@@ -4,7 +4,7 @@ import { toldCostEvents } from '../told-cost.ts';
 import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { findErrorInEvent, findErrorInReply, type ReplyHead } from '../format.ts';
-import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
+import { findReply, foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import {
   beginItem,
   beginPart,
@@ -36,7 +36,7 @@ export function createResponsesDecoder({ asked }: Pick<ReplyHead, 'asked'> = {})
   };
   return {
     whole(json) {
-      const response = unwrap(json);
+      const response = findReply(json, isResponse);
       if (response === undefined) throw foreignReply(json, 'responses');
       return endResponse(response, state);
     },
@@ -140,13 +140,6 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const incomplete = objectField(response, 'incompleteDetails');
   const reason = (incomplete && textField(incomplete, 'reason')) || (refusal === '' ? status : 'refusal');
   return [...events, { type: 'candidate', reason, message: refusal || undefined }, { type: 'end' }];
-}
-
-/** A reply, alone or in a `response` (deviation 20). */
-function unwrap(json: unknown): JsonObject | undefined {
-  const value: unknown = Array.isArray(json) ? json[0] : json;
-  if (!isObject(value)) return undefined;
-  return [value, value['response']].filter((each) => isObject(each)).find(isResponse);
 }
 
 function isResponse(json: JsonObject): boolean {

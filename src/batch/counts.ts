@@ -115,19 +115,6 @@ export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
   return count;
 }
 
-/** The number of answers of a slot beside the one that counts. */
-function countOtherAnswers(slot: number, { slots }: Pick<BatchState, 'slots'>): number {
-  return slot < 0 ? 0 : Math.max(0, slots.answersOf(slot) - 1);
-}
-
-/** The number of answers of rows of the table beside those that count. */
-export function countEarlier(state: Pick<BatchState, 'slots'>): number {
-  const { slots } = state;
-  let count = 0;
-  for (let slot = 0; slot < slots.size; slot++) if (slots.has(slot, 'wanted')) count += countOtherAnswers(slot, state);
-  return count;
-}
-
 /** `1 job`, `2 jobs` */
 export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;

@@ -86,7 +86,6 @@ export type { LostEnds, ResultReader } from './folder/results.ts';
 export {
   countAside,
   type CountedRow,
-  countEarlier,
   countRows,
   countStates,
   formatCount,

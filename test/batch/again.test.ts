@@ -754,3 +754,24 @@ describe('batch redo and batch retry send only what they name', () => {
     expect(server.bodies).toHaveLength(3);
   });
 });
+
+test('an edited row that a limit leaves to a later run of batch retry is asked for by that', async ({
+  at,
+  folder,
+  server,
+}) => {
+  const tell = (...prompts: string[]) => folder.jobs(...prompts.map((prompt, n) => ({ id: `p${n}`, prompt })));
+  server.answer = () => ({ drop: true });
+  tell('one', 'two');
+  await at('.', 'jobs.jsonl', '-o', 'out', '--retries', '0');
+  server.answer = () => undefined;
+  tell('new one', 'new two');
+  await at('.', 'retry', 'out', 'unknown', '--limit', '1');
+  tell('new one', 'newest two');
+  const asked = await at('.', 'again', 'out');
+  expect([asked.code, asked.stderr]).toEqual([
+    14,
+    expect.stringContaining('1 job was edited since an earlier run sent it: p1'),
+  ]);
+  expect(server.bodies).toHaveLength(3);
+});

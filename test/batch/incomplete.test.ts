@@ -80,3 +80,22 @@ test('an answer in a code block is the JSON in it', async ({ server, folder, bat
   expect((await batch([])).code).toBe(0);
   expect(folder.lines('results.jsonl')).toMatchObject([{ answer: { born: 1815 } }]);
 });
+
+test('a limit that leaves cut answers leaves them as they are: only the named command pays for them', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  const isRefused = (prompt: string): boolean => prompt.startsWith('refused');
+  server.answer = (prompt) => (isRefused(prompt) ? { status: 400, body: {} } : cutOf(prompt.slice(0, 3)));
+  folder.jobs(...['refused a', 'refused b', 'cut c', 'cut d', 'cut e'].map((prompt) => ({ id: prompt, prompt })));
+  await batch();
+  server.answer = () => undefined;
+  const some = await batch(['retry', 'out', 'failed,incomplete', '--limit', '3']);
+  expect([some.code, some.stderr]).toEqual([0, expect.stringContaining('5 done (2 incomplete)\n')]);
+  expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(8);
+  expect((await batch(['status', 'out'])).stdout).not.toContain('to make again');
+  expect(await batch(['retry', 'out', 'incomplete'])).toMatchObject({ code: 0 });
+  expect([...server.counts.values()]).toEqual([2, 2, 2, 2, 2]);
+});

@@ -394,6 +394,38 @@ describe('a job that uses the result of another one', () => {
     expect((await batch(['status', ...folders])).stdout).toContain('12 jobs: 12 done\n');
   });
 
+  test('takes rows to another shard only by the word of the user, as they may be paid there', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const rows = Array.from({ length: 12 }, (_, n) => ({ id: `p${n}`, prompt: `Plan ${n}` }));
+    folder.jobs(...rows);
+    const folders = ['out-1', 'out-2'];
+    for (const [at, outdir] of folders.entries())
+      await batch(['run', 'jobs.jsonl', '-o', outdir, '--shard', `${at + 1}/2`]);
+    const all = rows.map(({ id }) => `{{@${id}.text}}`).join(' ');
+    folder.jobs(...rows, { id: 'all', prompt: all });
+    const ends = [];
+    for (const outdir of folders) ends.push(await batch(['again', outdir]));
+    const asked = ends.findIndex(({ code }) => code === 14);
+    const left = folder.lines('results.jsonl', folders[1 - asked]).length;
+    expect(ends.map(({ code }) => code).toSorted()).toEqual([0, 14]);
+    expect(ends[asked]?.stderr).toMatch(
+      new RegExp(`^gateway-cli: batch-edited: ${left} jobs were in another shard until now, and may be paid there: p`),
+    );
+    expect(server.bodies).toHaveLength(12);
+    const paid = await batch(['again', folders[asked] as string, '--accept-changes']);
+    expect([paid.code, paid.stderr]).toEqual([
+      0,
+      expect.stringContaining(`${left} jobs come from another shard and are paid for again: p`),
+    ]);
+    expect(server.bodies).toHaveLength(13 + left);
+    const report = await batch(['export', ...folders, '--all', '--format', 'jsonl']);
+    expect(report.stdout.trimEnd().split('\n')).toHaveLength(13 + left);
+    expect((await batch(['status', ...folders])).stdout).toContain(`${left} answers that no job asks for now`);
+  });
+
   test('varies with it', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter);
     expect(await batch(['--vary', 'maxTokens=5,6'])).toMatchObject({ code: 0 });

@@ -136,6 +136,12 @@ export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
   slots.setState(slot, 'pending');
 }
 
+/** Leaves a cut answer as it is, whose slot was made pending again in this run. */
+export function unmarkCut(slot: number, { slots }: Pick<Fold, 'slots'>): void {
+  slots.setFlag(slot, 'again', false);
+  slots.setState(slot, 'incomplete');
+}
+
 function applyRedo({ rows, slots }: RedoRecord, fold: Fold): void {
   fold.redo = rows ?? fold.redo;
   for (const name of slots) markAgain(fold.slots.addNamed(name), fold);

@@ -16,8 +16,12 @@ interface EditedBatch {
 
 /** The error for edited rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
 export async function editedError(rows: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
-  const [edited, stale] = [rows.filter(({ isStale }) => !isStale), rows.filter(({ isStale }) => isStale)];
-  const told = [...(await describeEdited(edited, batch)), ...(await describeStale(stale, batch))];
+  const listKind = (kind: EditedRow['kind']): EditedRow[] => rows.filter((row) => row.kind === kind);
+  const told = [
+    ...(await describeEdited(listKind('edited'), batch)),
+    ...(await describeStale(listKind('stale'), batch)),
+    ...(await describeMoved(listKind('moved'), batch)),
+  ];
   const hints = [
     `to make those again too: ${batch.host.repeatCommand('--accept-changes')}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
@@ -39,6 +43,12 @@ async function describeStale(rows: readonly EditedRow[], batch: EditedBatch): Pr
   if (rows.length === 0) return [];
   const [jobs, use] = [formatCount(rows.length, 'job'), rows.length === 1 ? 'uses' : 'use'];
   return [`${jobs} ${use} what changed: ${await nameEdited(rows, batch)}`];
+}
+
+async function describeMoved(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+  if (rows.length === 0) return [];
+  const [jobs, were] = [formatCount(rows.length, 'job'), rows.length === 1 ? 'was' : 'were'];
+  return [`${jobs} ${were} in another shard until now, and may be paid there: ${await nameEdited(rows, batch)}`];
 }
 
 /** The ids of the first rows, and how many more there are. */

@@ -1,11 +1,15 @@
 import type { Slots } from '../folder/slots.ts';
 import { indexRows, type RowTable } from './table.ts';
 
-/** A row without an answer that asks something else than its answer was to; or that was left so by a run that sent only what was named. */
+/** A row without an answer that is not paid for before the user says so. */
 export interface EditedRow {
   place: number;
-  /** The row itself was not edited: an answer that it uses is newer than the one that its own answer was made of. */
-  isStale: boolean;
+  /**
+   * `edited`: it asks something else than its answer was to, or was left so by a run that sent only what was named. `stale`: the row itself was
+   * not edited, but an answer that it uses is newer than the one that its own answer was made of. `moved`: it was of another shard, as rows that
+   * use each other are of one, and may be paid there.
+   */
+  kind: 'edited' | 'stale' | 'moved';
   /** There are fewer answers without a row than rows that may have been edited: some of these are new. */
   mayBeNew: boolean;
 }
@@ -19,6 +23,8 @@ interface Comparing {
    * as answered.
    */
   isOwn?: ((place: number) => boolean) | undefined;
+  /** The last run in this folder had the same shard. */
+  isSameShard?: boolean;
 }
 
 /**
@@ -29,10 +35,10 @@ export function findEdited(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  { hasOtherFlags, isOwn }: Comparing = {},
+  { hasOtherFlags, isOwn, isSameShard = false }: Comparing = {},
 ): EditedRow[] {
   const orphans = findOrphans(before, slots, isOwn !== undefined);
-  if (orphans.size === 0 && before.edited.size === 0) return [];
+  if (orphans.size === 0 && before.edited.size === 0 && !isSameShard) return [];
   const idsBefore = indexRows(before);
   const placeBefore = new Int32Array(slots.size).fill(-1);
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
@@ -51,9 +57,12 @@ export function findEdited(
     const was = kind > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isLeft = before.edited.has(was);
     const isEdited = kind > 0 ? sameSlot < 0 && orphansOf.has(kind) && !isUnanswered(sameId) : orphans.has(was);
-    if (isLeft || isEdited) found.push({ place, isStale: !isLeft && hasOwnOf(was, place) });
+    const isMoved = isSameShard && was >= 0 && before.others[was] !== 0 && (was === sameSlot || hasOwnOf(was, place));
+    if (isMoved) found.push({ place, kind: 'moved' });
+    else if (isLeft || isEdited) found.push({ place, kind: !isLeft && hasOwnOf(was, place) ? 'stale' : 'edited' });
   }
-  const foundOf = countBy(found, ({ place }) => kindOf(table, place));
+  const changed = found.filter(({ kind }) => kind !== 'moved');
+  const foundOf = countBy(changed, ({ place }) => kindOf(table, place));
   const mayBeNew = (kind: number): boolean => kind > 0 && (foundOf.get(kind) ?? 0) > (orphansOf.get(kind) ?? 0);
   return found.map((row) => ({ ...row, mayBeNew: mayBeNew(kindOf(table, row.place)) }));
 

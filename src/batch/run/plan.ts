@@ -18,7 +18,7 @@ import {
 } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { type ApiRequest, type AuthForm, type AuthUse, digestText, minOf } from '../../library/index.ts';
-import { applyRecord, markAgain } from '../folder/fold.ts';
+import { applyRecord, markAgain, unmarkCut } from '../folder/fold.ts';
 import { findKnown, numberFrom } from '../folder/manifest.ts';
 import type { LinkRecord, RedoRecord } from '../folder/records.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -58,12 +58,17 @@ interface AssignedRows {
   stays: ReadonlyMap<number, number>;
   /** Slots that this run makes again though they may have been billed. */
   unsure: ReadonlySet<number>;
-  /** The rows that this run makes again; undefined if it begins none of that. */
-  redo: RedoRecord | undefined;
+  /** The slots that are to be made again, and the places of those that are so as their answers were cut. */
+  marked: readonly number[];
+  cut: readonly number[];
+  /** The rows that `--redo` names, unless an earlier run named the same. */
+  newRedo: readonly string[] | undefined;
 }
 
 /** The plan of a run, made before anything is sent. */
-export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
+export interface BatchPlan extends ReadRows, Omit<AssignedRows, 'marked' | 'cut' | 'newRedo'>, DecidedRows {
+  /** The rows that this run makes again; undefined if it begins none of that. */
+  redo: RedoRecord | undefined;
   /** The rows that were edited, whether this run sends them or not. */
   edited: readonly EditedRow[];
   /** What the slots ask that are sent for the first time, of rows that use others. */
@@ -149,25 +154,54 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const named = await options.afterAll(read);
   const assigned = assignRows(table, named, options);
   const { manifest, slots } = options.state;
-  const compared = { hasOtherFlags: hasOtherFlags(options), isOwn: options.shard && assigned.isOwn };
-  const find = (): EditedRow[] => {
+  const compared = {
+    hasOtherFlags: hasOtherFlags(options),
+    isOwn: options.shard && assigned.isOwn,
+    isSameShard: isSameShard(options.shard, manifest.header?.shard),
+  };
+  const find = () => {
     markWanted(table, slots);
     const findRetried = openRetried(table, options);
-    return findEdited(table, manifest.rows, slots, compared).filter(({ place }) => findRetried(place) === undefined);
+    const changed = findEdited(table, manifest.rows, slots, compared);
+    return { changed, edited: changed.filter(({ place }) => findRetried(place) === undefined) };
   };
-  const edited = find();
-  const unaccepted = listUnaccepted(edited, named, options.policy);
+  const { changed, edited } = find();
   const isLeft = options.policy.onlyNamed && !isEditedByFlags({ ...options, shared });
-  if (unaccepted.length > 0 && !isLeft) {
+  if (listUnaccepted(edited, named, options.policy).length > 0 && !isLeft) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
     assignSlots(table, manifest.rows, slots);
-    throw await editedError(listUnaccepted(find(), named, options.policy), { ...options, shared });
+    throw await editedError(listUnaccepted(find().edited, named, options.policy), { ...options, shared });
   }
-  const decided = decideRows(table, { ...assigned, edited, named }, options);
-  // What was not named is left, and the next run asks for it.
-  for (const { place } of unaccepted) table.edited.add(place);
+  const { marked, cut, newRedo, ...rows } = assigned;
+  const decided = decideReached(table, { ...rows, cut, edited, named }, options);
+  // What was not named, or is left by a limit, waits for a run that asks for it.
+  for (const { place } of listUnaccepted(changed, named, options.policy))
+    if (decided.due[place] !== 1) table.edited.add(place);
   const links = listNewLinks({ table, due: decided.due }, options.state);
-  return { ...read, ...assigned, ...decided, edited, links, refused: 0 };
+  const redo = describeRedo(newRedo, marked, slots);
+  return { ...read, ...rows, ...decided, redo, edited, links, refused: 0 };
+}
+
+/** Decides which rows are sent. A cut answer that a limit leaves stays as it is: its row is not made again. */
+function decideReached(
+  table: RowTable,
+  { cut, ...deciding }: Parameters<typeof decideRows>[1] & Pick<AssignedRows, 'cut'>,
+  options: PlanOptions,
+): DecidedRows {
+  const decided = decideRows(table, deciding, options);
+  const left = cut.filter((place) => decided.due[place] !== 1);
+  for (const place of left) unmarkCut(table.slots[place] as number, options.state);
+  return left.length === 0 ? decided : decideRows(table, deciding, options);
+}
+
+/** The record of the rows that are to be made again. */
+function describeRedo(
+  rows: AssignedRows['newRedo'],
+  marked: readonly number[],
+  slots: BatchState['slots'],
+): RedoRecord | undefined {
+  const names = marked.filter((slot) => slots.has(slot, 'again')).map((slot) => slots.nameOf(slot));
+  return rows !== undefined || names.length > 0 ? { t: 'redo', rows, slots: names } : undefined;
 }
 
 /** Reads the rows of the file, and finds those that others use. */
@@ -283,6 +317,10 @@ function partRows(
   return { isOwn: (place) => shardOf(place) === shard.index, shardOf };
 }
 
+function isSameShard(one: PlanOptions['shard'], other: PlanOptions['shard']): boolean {
+  return one !== undefined && one.index === other?.index && one.total === other.total;
+}
+
 /** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
 function assignRows(
   table: RowTable,
@@ -292,7 +330,8 @@ function assignRows(
   const rows = named && [...named].map((place) => describeNamed(table, place, state.slots)).toSorted();
   // An earlier run named the same rows, and left some of them.
   const goesOn = rows !== undefined && state.redo?.join() === rows.join();
-  const marked: string[] = [];
+  const marked: number[] = [];
+  const cut: number[] = [];
   const unsure = new Set<number>();
   const { isOwn, shardOf } = partRows(table, shard, state);
   const findHad = openStale(table, state);
@@ -309,29 +348,22 @@ function assignRows(
   const stays = new Map<number, number>();
   const markIfAgain = (place: number, slot: number): void => {
     if (!isOwn(place) || stays.has(place)) return;
-    const isFull = policy.limit !== undefined && marked.length >= policy.limit;
     const isNamed = named?.has(place) === true || isAccepted(place);
-    const marking = { isNamed, goesOn, policy: isFull ? {} : policy };
-    if (!isMadeAgain(slot, marking, state)) return;
-    if (state.slots.stateOf(slot) === 'sent') unsure.add(slot);
+    if (!isMadeAgain(slot, { isNamed, goesOn, policy }, state)) return;
+    const slotState = state.slots.stateOf(slot);
+    if (slotState === 'sent') unsure.add(slot);
+    if (slotState === 'incomplete' && !isNamed) cut.push(place);
     markAgain(slot, state);
-    marked.push(state.slots.nameOf(slot));
+    marked.push(slot);
   };
   const onSlot = (place: number, slot: number): void => {
     markIfAgain(place, slot);
     waiting.see(place);
   };
   assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot });
-  const isNew = rows !== undefined && !goesOn;
-  if (isNew) state.redo = rows;
-  const isRecorded = marked.length > 0 || isNew;
-  return {
-    isOwn,
-    shardOf,
-    stays,
-    unsure,
-    redo: isRecorded ? { t: 'redo', rows: isNew ? rows : undefined, slots: marked } : undefined,
-  };
+  if (rows === undefined || goesOn) return { isOwn, shardOf, stays, unsure, marked, cut, newRedo: undefined };
+  state.redo = rows;
+  return { isOwn, shardOf, stays, unsure, marked, cut, newRedo: rows };
 }
 
 /** Lists what the slots ask that are sent, and tells the state. */

@@ -1,9 +1,7 @@
 import {
   addUsage,
   type BatchState,
-  countAside,
   type CountedRow,
-  countEarlier,
   countRows,
   countStates,
   type Counts,
@@ -171,11 +169,34 @@ function* listFound(folders: readonly BatchFolder[]): Generator<FoundSlot, void>
   }
 }
 
-/** The answers that no row wants. */
+/** Finds out which slots the rows of the report have. A folder can have an answer of a row that another folder, or none, has by now. */
+function openShown(folders: readonly BatchFolder[]): (at: number, slot: number) => boolean {
+  const [first, ...others] = folders;
+  if (others.length === 0) return (_, slot) => first?.state.slots.has(slot, 'wanted') === true;
+  const shown = folders.map(({ state }) => new Uint8Array(state.slots.size));
+  for (const { at, slot } of listFound(folders)) if (slot >= 0) (shown[at] as Uint8Array)[slot] = 1;
+  return (at, slot) => shown[at]?.[slot] === 1;
+}
+
+/** The slots with an answer that no row of the report has. */
 function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
+  const isShown = openShown(folders);
   for (const [at, { state }] of folders.entries())
     for (let slot = 0; slot < state.slots.size; slot++)
-      if (state.slots.answersOf(slot) > 0 && !state.slots.has(slot, 'wanted')) yield { at, slot };
+      if (state.slots.answersOf(slot) > 0 && !isShown(at, slot)) yield { at, slot };
+}
+
+/** The number of answers that no row of the report has (`aside`), and of answers of its rows beside those that count (`earlier`). */
+export function countOthers(folders: readonly BatchFolder[]): { aside: number; earlier: number } {
+  const isShown = openShown(folders);
+  const counts = { aside: 0, earlier: 0 };
+  for (const [at, { state }] of folders.entries())
+    for (let slot = 0; slot < state.slots.size; slot++) {
+      const answers = state.slots.answersOf(slot);
+      if (!isShown(at, slot)) counts.aside += answers;
+      else counts.earlier += Math.max(0, answers - 1);
+    }
+  return counts;
 }
 
 /** A row of a report, and its slot. */
@@ -213,8 +234,8 @@ function getRowState(state: BatchState, slot: number): RowState {
 export function countReported(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
   const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const { at, slot } of listFound(folders)) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
-  for (const { state } of all ? folders : []) counts.done += countAside(state) + countEarlier(state);
-  return counts;
+  const { aside, earlier } = all ? countOthers(folders) : { aside: 0, earlier: 0 };
+  return { ...counts, done: counts.done + aside + earlier };
 }
 
 /**

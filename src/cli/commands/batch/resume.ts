@@ -58,9 +58,10 @@ export async function describeAgain({ host, jobs, plan, policy, prices, state }:
     const most = prices.sumMost(places) ?? [];
     const atMost = most.length > 0 ? `, for at most ${describeCosts(most)}` : '';
     const are = be(edited.length, 'is');
-    const mayBeNew = edited.some((row) => row.mayBeNew);
-    const what = mayBeNew ? `or ${are} new, and ${are} paid for` : `and ${are} paid for again`;
-    lines.push(`${describeChanges(edited)} ${what}${atMost}: ${await name(places)}`);
+    const changes = describeChanges(edited);
+    const orNew = edited.some((row) => row.mayBeNew) ? ` or ${are} new, and ${are} paid for` : undefined;
+    const what = orNew ?? (changes.length > 1 ? '; all are paid for again' : ` and ${are} paid for again`);
+    lines.push(`${changes.join(', ')}${what}${atMost}: ${await name(places)}`);
   }
   const left = [...plan.table.edited];
   if (left.length > 0) {
@@ -83,15 +84,18 @@ function listChanged({ due, edited }: BatchPlan): EditedRow[] {
   return edited.filter(({ place }) => due[place] === 1);
 }
 
-/** `2 jobs were edited`, `1 job uses a newer result`, or both. */
-function describeChanges(rows: readonly EditedRow[]): string {
-  const stale = rows.filter(({ isStale }) => isStale).length;
-  const edited = rows.length - stale;
-  const parts = [
-    ...(edited > 0 ? [`${formatCount(edited, 'job')} ${be(edited, 'was')} edited`] : []),
-    ...(stale > 0 ? [`${formatCount(stale, 'job')} ${stale === 1 ? 'uses' : 'use'} a newer result`] : []),
-  ];
-  return parts.join(', ');
+/** `2 jobs were edited`, `1 job uses a newer result`, `1 job comes from another shard`: those that there are. */
+function describeChanges(rows: readonly EditedRow[]): string[] {
+  const says = {
+    edited: (count: number) => `${be(count, 'was')} edited`,
+    stale: (count: number) => (count === 1 ? 'uses a newer result' : 'use a newer result'),
+    moved: (count: number) => (count === 1 ? 'comes from another shard' : 'come from another shard'),
+  };
+  const counts = Object.entries(says).map(([kind, say]) => ({
+    say,
+    count: rows.filter((row) => row.kind === kind).length,
+  }));
+  return counts.filter(({ count }) => count > 0).map(({ count, say }) => `${formatCount(count, 'job')} ${say(count)}`);
 }
 
 /** The rows that stay as they are, and those that use them: what makes the first again makes these again too. */

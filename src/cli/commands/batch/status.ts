@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import {
   type BatchState,
-  countAside,
-  countEarlier,
   type Counts,
   describeRun,
   describeTimes,
@@ -29,7 +27,7 @@ import {
 import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
 import { readIds } from './row-names.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
+import { type BatchFolder, countFolder, countFolders, countOthers, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandEnd, OwnDocument } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
 
@@ -120,8 +118,7 @@ function joinStatuses(folders: readonly FolderStatus[]) {
     failures: new Map(folders.flatMap((one) => one.failures)),
     holder: folders.find((one) => one.holder)?.holder,
     lastError: folders.find((one) => one.lastError)?.lastError,
-    aside: folders.reduce((sum, { state }) => sum + countAside(state), 0),
-    earlier: folders.reduce((sum, { state }) => sum + countEarlier(state), 0),
+    ...countOthers(folders),
   };
 }
 

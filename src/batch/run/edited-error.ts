@@ -20,7 +20,7 @@ export async function editedError(rows: readonly EditedRow[], batch: EditedBatch
   const told = [
     ...(await describeEdited(listKind('edited'), batch)),
     ...(await describeStale(listKind('stale'), batch)),
-    ...(await describeMoved(listKind('moved'), batch)),
+    ...(await describeResharded(listKind('resharded'), batch)),
   ];
   const hints = [
     `to make those again too: ${batch.host.repeatCommand('--accept-changes')}`,
@@ -45,7 +45,7 @@ async function describeStale(rows: readonly EditedRow[], batch: EditedBatch): Pr
   return [`${jobs} ${use} what changed: ${await nameEdited(rows, batch)}`];
 }
 
-async function describeMoved(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+async function describeResharded(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
   if (rows.length === 0) return [];
   const [jobs, were] = [formatCount(rows.length, 'job'), rows.length === 1 ? 'was' : 'were'];
   return [`${jobs} ${were} in another shard until now, and may be paid there: ${await nameEdited(rows, batch)}`];

@@ -6,10 +6,10 @@ export interface EditedRow {
   place: number;
   /**
    * `edited`: it asks something else than its answer was to, or was left so by a run that sent only what was named. `stale`: the row itself was
-   * not edited, but an answer that it uses is newer than the one that its own answer was made of. `moved`: it was of another shard, as rows that
+   * not edited, but an answer that it uses is newer than the one that its own answer was made of. `resharded`: it was of another shard, as rows that
    * use each other are of one, and may be paid there.
    */
-  kind: 'edited' | 'stale' | 'moved';
+  kind: 'edited' | 'stale' | 'resharded';
   /** There are fewer answers without a row than rows that may have been edited: some of these are new. */
   mayBeNew: boolean;
 }
@@ -57,11 +57,12 @@ export function findEdited(
     const was = kind > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isLeft = before.edited.has(was);
     const isEdited = kind > 0 ? sameSlot < 0 && orphansOf.has(kind) && !isUnanswered(sameId) : orphans.has(was);
-    const isMoved = isSameShard && was >= 0 && before.others[was] !== 0 && (was === sameSlot || hasOwnOf(was, place));
-    if (isMoved) found.push({ place, kind: 'moved' });
+    const isResharded =
+      isSameShard && was >= 0 && before.others[was] !== 0 && (was === sameSlot || hasOwnOf(was, place));
+    if (isResharded) found.push({ place, kind: 'resharded' });
     else if (isLeft || isEdited) found.push({ place, kind: !isLeft && hasOwnOf(was, place) ? 'stale' : 'edited' });
   }
-  const changed = found.filter(({ kind }) => kind !== 'moved');
+  const changed = found.filter(({ kind }) => kind !== 'resharded');
   const foundOf = countBy(changed, ({ place }) => kindOf(table, place));
   const mayBeNew = (kind: number): boolean => kind > 0 && (foundOf.get(kind) ?? 0) > (orphansOf.get(kind) ?? 0);
   return found.map((row) => ({ ...row, mayBeNew: mayBeNew(kindOf(table, row.place)) }));

@@ -89,7 +89,7 @@ function describeChanges(rows: readonly EditedRow[]): string[] {
   const says = {
     edited: (count: number) => `${be(count, 'was')} edited`,
     stale: (count: number) => (count === 1 ? 'uses a newer result' : 'use a newer result'),
-    moved: (count: number) => (count === 1 ? 'comes from another shard' : 'come from another shard'),
+    resharded: (count: number) => (count === 1 ? 'comes from another shard' : 'come from another shard'),
   };
   const counts = Object.entries(says).map(([kind, say]) => ({
     say,

@@ -80,7 +80,7 @@ export type { StreamDelta } from './library/formats/events.ts';
 export type { JsonObject, JsonValue } from './library/json.ts';
 export type { AuthForm, ServiceName, Use } from './library/vendors/services.ts';
 export type { Body, BodyValue, RequestBody, Upload } from './library/body.ts';
-export type { ContinuationOptions, Hop } from './library/client/continuation.ts';
+export type { Hop } from './library/client/continuation.ts';
 export type { CallEvent, ClientEvent, Listener, ModelEvent, Resent } from './library/client/events.ts';
 export type { Memory } from './library/client/memory.ts';
 export type { ReplyBounds } from './library/client/image-store.ts';

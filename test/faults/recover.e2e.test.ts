@@ -234,7 +234,7 @@ test.each([
   mkdirSync(join(cwd, 'home'));
   writeFileSync(join(cwd, 'other.json'), '{"schema":"x"}');
   writeFileSync(join(cwd, 'other.txt'), 'hello');
-  const image = { candidate: 0, sha256: 'x', data: Buffer.from('picture').toString('base64') };
+  const image = { candidate: 0, sha256: 'x', b64_json: Buffer.from('picture').toString('base64') };
   writeFileSync(
     join(cwd, 'changed.json'),
     JSON.stringify({ schema: 'gateway-cli/recovery@1', document: ['{}'], images: [image] }),

@@ -3,7 +3,7 @@ import { type ApiRequest, loadFormat, type RequestLimits } from '../formats/form
 import { createMemoryStore } from '../images/store.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Use } from '../vendors/services.ts';
-import { askInHops, type ContinuationOptions, type Hop } from './continuation.ts';
+import { askInHops, type Hop } from './continuation.ts';
 import { describeCutPrompt } from './cut-prompt.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import type { PaidEnd } from './payment.ts';
@@ -37,7 +37,9 @@ export interface Performed extends Answer {
 }
 
 /** The options for sending a request, and the place of its images. */
-export interface AskOptions extends PayOptions, ContinuationOptions, Pick<ReadOptions, 'endOf' | 'mostImages'> {
+export interface AskOptions extends PayOptions, Pick<ReadOptions, 'endOf' | 'mostImages'> {
+  /** The most requests of one answer, if the service ends it in the middle; 10 by default. */
+  maxTurns?: number | undefined;
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
 }

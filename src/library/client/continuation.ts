@@ -19,12 +19,6 @@ export interface Hop extends Answer {
   isFree: boolean;
 }
 
-/** The limits for the requests of one answer. */
-export interface ContinuationOptions {
-  /** The most requests of one answer, if the service ends it in the middle; 10 by default. */
-  maxTurns?: number | undefined;
-}
-
 /** Asks one of the requests of an answer. */
 type AskHop = (request: PreparedRequest, onEvent: AskOptions['onEvent']) => AsyncGenerator<StreamDelta[], Performed>;
 
@@ -35,7 +29,7 @@ type AskHop = (request: PreparedRequest, onEvent: AskOptions['onEvent']) => Asyn
 export async function* askInHops(
   request: PreparedRequest,
   askHop: AskHop,
-  { maxTurns = defaultMaxTurns, onEvent }: AskOptions,
+  { maxTurns = defaultMaxTurns, onEvent }: Pick<AskOptions, 'maxTurns' | 'onEvent'>,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const answers: Performed[] = [];
   let next: PreparedRequest | undefined = request;

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { usageError } from '../errors.ts';
+import { readFileLines } from '../files/lines.ts';
 import { makeFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject, parseFlat, parseObject } from '../json.ts';
@@ -44,12 +45,11 @@ export interface SavedBatch {
 
 const schema = 'gateway-cli/recovery@1';
 
+/** The key of bytes in Base64, by which the reader moves them to a store while it reads. */
+const dataKey = 'b64_json';
+
 /** The facts of a recovery file in a list. */
 export type RecoveryHead = Pick<SavedReply, 'command' | 'job' | 'batch'>;
-
-/** The beginning of a recovery file as `writeReply` writes it, up to the document: the reply itself can have gigabytes. */
-const headPattern =
-  /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*(?:,"printsText":\w+)?(?:,"batch":\{(?:"(?:[^"\\]|\\.)*"|[^{}"])*\})?/;
 
 /** Bytes per write of Base64. */
 const blockBytes = 192 * 1024;
@@ -79,23 +79,22 @@ export async function writeRecovery(
 }
 
 async function writeReply(handle: FileHandle, reply: SavedReply): Promise<void> {
-  const { images, body, document, savedAt, command, job, ...rest } = reply;
+  const { images, body, document, ...head } = reply;
   const writePiece = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
-  // The order of the keys matters: a list reads only the beginning.
-  const head = { schema, savedAt, command, job, ...rest };
-  const known = JSON.stringify({ ...head, document: splitText(JSON.stringify(document ?? null)) });
-  await writePiece(`${known.slice(0, -1)},\n"images":[`);
+  // A list reads only the first line.
+  await writePiece(`${JSON.stringify({ schema, ...head }).slice(0, -1)},\n`);
+  await writePiece(`"document":${JSON.stringify(splitText(JSON.stringify(document ?? null)))},\n"images":[`);
   for (const [index, { declaredType, candidate, blob }] of images.entries()) {
     const facts = JSON.stringify({ declaredType, candidate, bytes: blob.bytes, sha256: blob.sha256 });
-    await writePiece(`${index === 0 ? '' : ','}\n${facts.slice(0, -1)},"data":"`);
+    await writePiece(`${index === 0 ? '' : ','}\n${facts.slice(0, -1)},"${dataKey}":"`);
     await writeBase64(blob, writePiece);
     await writePiece('"}');
   }
   await writePiece(']');
   if (body) {
-    await writePiece(',\n"body":"');
+    await writePiece(`,\n"body":{"${dataKey}":"`);
     await writeBase64(body, writePiece);
-    await writePiece('"');
+    await writePiece('"}');
   }
   await writePiece('}\n');
 }
@@ -151,6 +150,7 @@ export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: Blo
   if (!isObject(value) || value['schema'] !== schema) throw cannotRecover('it is not a recovery file');
   const { savedAt, command, printsText, document: pieces, images: saved, body, job, batch } = value;
   const document: unknown = parseRecovery(Array.isArray(pieces) ? pieces.map(requireString).join('') : '');
+  const { [dataKey]: bytes } = isObject(body) ? body : {};
   const images: SavedImage[] = [];
   for (const image of Array.isArray(saved) ? saved : []) {
     if (isObject(image)) images.push(await readImage(image, store));
@@ -161,24 +161,34 @@ export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: Blo
     printsText: printsText === true,
     document,
     images,
-    body: typeof body === 'string' ? await store.resolve(body) : undefined,
+    body: typeof bytes === 'string' ? await store.resolve(bytes) : undefined,
     job: typeof job === 'string' ? job : undefined,
     batch: isObject(batch) ? readSavedBatch(batch) : undefined,
   };
 }
 
-/** Reads only the beginning of a file that `writeReply` wrote, and none of the images; undefined for a file with another beginning. */
+/** Reads only the first line of a recovery file: the reply itself can have gigabytes. Undefined for another file. */
 export async function readRecoveryHead(path: string): Promise<RecoveryHead | undefined> {
-  const head = createReadStream(path, { encoding: 'utf8', end: pieceLength });
-  const [start = ''] = (await head.toArray().catch(() => [])) as string[];
-  const [facts] = headPattern.exec(start) ?? [];
-  if (facts === undefined) return undefined;
-  const { command, job, batch } = parseObject(`${facts}}`);
+  const { schema: own, command, job, batch } = parseObject((await readFirstLine(path)).replace(/,$/, '}'));
+  if (own !== schema) return undefined;
   return {
     command: requireString(command),
     job: typeof job === 'string' ? job : undefined,
     batch: isObject(batch) ? readSavedBatch(batch) : undefined,
   };
+}
+
+/** Longer than any first line, which has names and paths. */
+const longestHead = 1024 * 1024;
+
+/** Empty for a file that cannot be read. */
+async function readFirstLine(path: string): Promise<string> {
+  try {
+    for await (const lines of readFileLines(path, { maxBytes: longestHead })) for (const { text } of lines) return text;
+  } catch {
+    // What cannot be read is not in a list.
+  }
+  return '';
 }
 
 function readSavedBatch({ folder, request, isResult }: JsonObject): SavedBatch {
@@ -197,7 +207,7 @@ async function readRecoveryText(chunks: AsyncIterable<Uint8Array>, store: BlobSt
 }
 
 async function readImage(image: JsonObject, store: BlobStore): Promise<SavedImage> {
-  const { declaredType, candidate, data, sha256 } = image;
+  const { declaredType, candidate, sha256, [dataKey]: data } = image;
   const blob = await store.resolve(requireString(data));
   if (blob.sha256 !== sha256) throw cannotRecover('a picture in it is damaged');
   return {

@@ -55,7 +55,7 @@ test.skipIf(process.platform === 'win32')(
   async () => {
     writeFileSync(join(temp, 'gateway-cli-99999999T999999-00000000.json'), '');
     const odd = join(temp, 'gateway-cli-20261103T235959-00000000.json');
-    writeFileSync(odd, '{"schema":"gateway-cli/recovery@1","savedAt":"x","command":"te\\qxt"}');
+    writeFileSync(odd, '{"schema":"gateway-cli/recovery@1","savedAt":"x","command":5}');
     execFileSync('mkfifo', [join(temp, 'gateway-cli-20261103T235959-00000001.json')]);
     const ran = await run(['recover', '--json']);
     const files = [{ path: odd, savedAt: '2026-11-03T23:59:59.000Z', command: '' }];
@@ -201,7 +201,7 @@ describe('-o', () => {
     const header = '89504e470d0a1a0a0000000d494844520000001000000010080600000000000000';
     const blob = Buffer.from(`${header}0000000049454e44ae426082`, 'hex');
     const sha256 = sha256Of(blob);
-    const image = { candidate: 0, bytes: blob.length, sha256, data: blob.toString('base64') };
+    const image = { candidate: 0, bytes: blob.length, sha256, b64_json: blob.toString('base64') };
     const kept = { schema: 'gateway-cli/recovery@1', command: 'image gen', printsText: false, document: ['{}'] };
     writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, images: [image] }));
     const recover = (name: string) => cli(['recover', 'kept.json', '-o', name], { cwd });
@@ -225,7 +225,7 @@ describe('-o', () => {
       document,
       images: [],
     };
-    writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, body: body.toString('base64') }));
+    writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, body: { b64_json: body.toString('base64') } }));
     expect(await cli(['recover', 'kept.json', '-o', 'body.json'], { cwd })).toMatchObject({ code: 0, stdout: '' });
     const both = await cli(['recover', 'kept.json', '--json'], { cwd });
     expect([both.code, JSON.parse(both.stdout)]).toMatchObject([2, { ok: false, error: { class: 'usage' } }]);

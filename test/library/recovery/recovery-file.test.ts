@@ -55,6 +55,17 @@ test('a reply without a document is kept with its pictures', async () => {
   expect(saved.images.map(({ blob }) => blob.bytes)).toEqual([3000, 30]);
 });
 
+test('pictures and the body go to a store while the file is read, so that they need not fit into memory', async () => {
+  const { declaredType, candidate, blob } = await picture(createMemoryStore(), randomBytes(30_000));
+  const path = await write({ ...base, images: [{ declaredType, candidate, blob }], body: blob });
+  const store = createMemoryStore();
+  const resolved: string[] = [];
+  const resolve: BlobStore['resolve'] = (data) => (resolved.push(data), store.resolve(data));
+  const saved = await readRecovery(createReadStream(path), { ...store, resolve });
+  expect([saved.images[0]?.blob.sha256, saved.body]).toEqual([blob.sha256, blob]);
+  expect(resolved.every((data) => data.length < 100)).toBe(true);
+});
+
 test.skipIf(process.platform === 'win32')(
   'only the owner can read a recovery file, and the folder made for it',
   async () => {
@@ -90,14 +101,14 @@ test.each(['', 'notes', '[]', '{}', '{"schema":"gateway-cli/recovery@2","documen
 test('a picture whose bytes are not those that were saved is refused, and nothing is recovered from it', async () => {
   const path = await write({ ...base, images: [await picture(createMemoryStore())] });
   const text = readFileSync(path, 'utf8');
-  const at = text.indexOf('"data":"') + 40;
+  const at = text.indexOf('"b64_json":"') + 40;
   writeFileSync(path, `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`);
   await expect(read(path)).rejects.toThrow('cannot recover the reply: a picture in it is damaged');
 });
 
 test('of what was changed by hand the rest is recovered', async () => {
   const { blob } = await picture(createMemoryStore());
-  const image = { declaredType: 7, candidate: 'x', data: bytes.toString('base64'), sha256: blob.sha256 };
+  const image = { declaredType: 7, candidate: 'x', b64_json: bytes.toString('base64'), sha256: blob.sha256 };
   const path = odd({ savedAt: 1, command: null, printsText: 'yes', job: 5, batch: [], body: {}, images: ['x', image] });
   expect(await read(path)).toEqual({
     savedAt: '',
@@ -132,19 +143,15 @@ test('where no recovery file can be written, the stored files get names that are
   expect(existsSync(join(folder, 'gateway-cli-m-1'))).toBe(false);
 });
 
-test('a list reads the command and the job of a recovery file from its beginning alone, and nothing of another file', async () => {
+test('a list reads the command and the job of a recovery file from its first line alone, and nothing of another file', async () => {
   const job = 'a "b"\\\n ö';
   const path = await write({ ...base, command: 'image gen', job, document: { text: 'x'.repeat(100_000) } });
   expect(await readRecoveryHead(path)).toEqual({ command: 'image gen', job });
-  expect(await readRecoveryHead(await write({ ...base, job: 'ö'.repeat(20_000) }))).toEqual({ command: 'text' });
-  expect(await readRecoveryHead(odd({ savedAt: 5 }))).toEqual({ command: '', job: undefined });
+  const long = 'ö'.repeat(20_000);
+  expect(await readRecoveryHead(await write({ ...base, job: long }))).toEqual({ command: 'text', job: long });
+  expect(await readRecoveryHead(odd({ command: 5 }))).toEqual({ command: '', job: undefined });
   const other = join(scratchFolder(), 'other.json');
-  for (const text of [
-    '',
-    '{}',
-    ' {"schema":"gateway-cli/recovery@1"}',
-    '{"schema":"gateway-cli/recovery@2","command":"a"}',
-  ]) {
+  for (const text of ['', '{}', '{"schema":"gateway-cli/recovery@2","command":"a"}']) {
     writeFileSync(other, text);
     expect(await readRecoveryHead(other), text).toBeUndefined();
   }

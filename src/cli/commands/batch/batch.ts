@@ -95,8 +95,7 @@ export async function runJobFile(
   hooks: BatchHooks = {},
 ): Promise<CommandEnd> {
   const { planned, lock, checking } = await planJobFile(words, flags, context, hooks);
-  const { host, plan, shard, source, state, outdir } = planned;
-  if (source.emptyRows) await noteEmptyRows(source, context);
+  const { host, plan, shard, state, outdir } = planned;
   if (flags.estimate) return showEstimate(planned, checking.progress);
   await closeUnsent(plan);
   checking.stop();
@@ -120,10 +119,8 @@ export async function runJobFile(
 }
 
 /** A job file, and the folder of its batch. */
-interface OpenedFile extends Pick<
-  RunningBatch,
-  'folder' | 'host' | 'outdir' | 'state' | 'lostEnds' | 'shard' | 'source'
-> {
+interface OpenedFile extends Pick<RunningBatch, 'folder' | 'host' | 'outdir' | 'state' | 'lostEnds' | 'shard'> {
+  source: JobSource;
   /** The lock of a folder that is there. With `--dry-run` and `--estimate`, it is not locked. */
   lock: FolderLock | undefined;
 }
@@ -180,7 +177,7 @@ async function planJobFile(
   });
   const jobs: BatchJobs = {
     name: source.name,
-    read: (onFault) => source.jobs(onFault),
+    read: source.jobs,
     settingsOf: builder.settingsOf,
     digestSource: builder.digestSource,
     prepare: preparePriced(builder, prices),
@@ -190,12 +187,13 @@ async function planJobFile(
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
   const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir });
-  const known = { ...opened, jobs, prices, source, flags, context, policy: { ...policy, command } };
+  const known = { ...opened, jobs, prices, flags, context, policy: { ...policy, command } };
   const onChecked = (): void => checking.add();
-  const plan = await planJobs({ ...known, onChecked }).catch(async (error: unknown) => {
+  const plan = await planJobs({ ...known, source, onChecked }).catch(async (error: unknown) => {
     if (lock) await noteRefused(error, { folder: opened.folder, outdir, lock, context });
     throw error;
   });
+  if (source.emptyRows) await noteEmptyRows(source, context);
   return { planned: { ...known, startedAt, plan }, lock, checking };
 }
 
@@ -203,7 +201,6 @@ async function planJobFile(
 export interface RunningBatch extends Batch {
   flags: BatchFlags;
   context: AnswerContext;
-  source: JobSource;
   prices: JobPrices;
   /** The folder in commands to type; undefined if the results of jobs that come one by one are printed alone. */
   folder: TypedFolder | undefined;

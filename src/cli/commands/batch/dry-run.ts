@@ -93,7 +93,7 @@ function describeKind({ command, model, service, origin, jobs }: JobKind): strin
 }
 
 /** Tells that a shard has no jobs. That is no mistake: with few jobs and many shards, some shards have none. */
-export async function noteEmptyShard(shard: Shard, { plan, source, context }: PlannedBatch): Promise<void> {
+export async function noteEmptyShard(shard: Shard, { jobs, plan, context }: PlannedBatch): Promise<void> {
   if (plan.jobs > 0) return;
-  await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
+  await context.ui.note(`no job of ${jobs.name} falls into --shard ${shard.index}/${shard.total}`);
 }

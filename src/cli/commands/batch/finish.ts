@@ -43,7 +43,7 @@ import {
 import { describeFailures, describeSpending, keptHint, readSummary, summaryDocument } from './summary.ts';
 
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
-export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
+export type EndedBatch = Omit<RunningBatch, 'jobs' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
 
 /** Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. */
 export async function noteRefused(

@@ -7,7 +7,8 @@ import type { Context } from '../../context.ts';
 import { createDryClient } from '../../run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import type { JobPrices } from './job-prices.ts';
-import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
+import { collectLineErrors, duplicateError, type LineErrors } from './jobs/line-errors.ts';
+import type { JobSource } from './jobs/source.ts';
 import type { TypedFolder } from './next-command.ts';
 import { ownSettings } from './own-settings.ts';
 import { noteOtherShards, openRedo, requireUsed } from './redo.ts';
@@ -26,7 +27,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | '
 /** Plans a run by its flags. Throws GatewayError usage with file and line, and batch-edited. */
 export async function planJobs({ prices, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
-  const redo = flags.redo && openRedo(flags.redo, { ...batch, source });
+  const redo = flags.redo && openRedo(flags.redo, batch);
   let named: readonly FoundRow[] | undefined;
   const plan = await planBatch({
     ...batch,

@@ -18,7 +18,7 @@ import {
 /** Finds the jobs of `--redo` in a file, in whose folder other runs may have been. */
 export function openRedo(
   typed: readonly string[],
-  { source, host, outdir, state }: Pick<RunningBatch, 'source' | 'host' | 'outdir' | 'state'>,
+  { jobs, host, outdir, state }: Pick<RunningBatch, 'jobs' | 'host' | 'outdir' | 'state'>,
 ) {
   const names = openRowNames(typed.flatMap((word) => [word, ...word.split(',')]));
   /** Reads a word as one id, or as names of rows joined by commas. */
@@ -31,8 +31,8 @@ export function openRedo(
     if (unknown !== undefined)
       throw await noRowError(
         unknown,
-        source.name,
-        source.jobs(() => undefined),
+        jobs.name,
+        jobs.read(() => undefined),
       );
     return parts;
   }
@@ -58,7 +58,7 @@ export function openRedo(
         haveIds &&
         is &&
         `name it by its id: ${toOperands([was.id])}; or, for the row that it is now: ${toOperands([is.id])}`;
-      throw otherRowError(row, source.name, byId || takeTableHint(host.nextCommand('retry')));
+      throw otherRowError(row, jobs.name, byId || takeTableHint(host.nextCommand('retry')));
     }
   }
 }

@@ -151,6 +151,15 @@ export async function readGatewayKey(gateway: Gateway): Promise<Secret | undefin
   return key;
 }
 
+/** The key was read already: no command runs twice. */
+export function withKey(settings: PartialSettings, secret: Secret | undefined): PartialSettings {
+  if (secret === undefined || !('origin' in settings.key)) return settings;
+  return { ...settings, key: { kind: 'value', secret, origin: settings.key.origin } };
+}
+
+/** Requests of doctor are not sent again. */
+export const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
+
 /** Reads a base URL as a request does. Throws GatewayError usage if it is not one, or if no key may be sent to it. */
 export function readAddress({ value, from }: { value: string; from: string }, allowHttp: boolean): URL {
   try {

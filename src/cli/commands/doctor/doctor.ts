@@ -27,7 +27,8 @@ import {
   toCheck,
 } from './checks.ts';
 import { examineNetwork } from './network.ts';
-import { examineLists, examineLive } from './live.ts';
+import { examineLists } from './lists.ts';
+import { examineLive } from './live.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
 

@@ -3,7 +3,6 @@ import {
   chooseAuthUse,
   createMemoryStore,
   deadlineOnce,
-  describeEnd,
   drainDeltas,
   encodeRequest,
   endSignals,
@@ -11,14 +10,11 @@ import {
   formatNames,
   GatewayError,
   getQuirks,
-  isEnding,
   keyFacts,
-  type ListedModel,
   loadFormat,
   type PreparedRequest,
   readHeaderNames,
   services,
-  shellWord,
   type Use,
   vendorHeaderNames,
 } from '../../../library/index.ts';
@@ -26,83 +22,16 @@ import { openClient } from '../../run/client.ts';
 import { findListedModel } from '../../run/listed-model.ts';
 import type { Secret } from '../../settings/redact.ts';
 import type { PartialSettings } from '../../settings/types.ts';
-import { attempt, type Check, failedCheck, type Gateway, listServedUses, configCommand } from './checks.ts';
-
-const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
-
-/**
- * Asks for the lists of models, which are free: a list means that the key is accepted, and says which models in use end. A gateway
- * need not have any.
- */
-export async function examineLists(gateway: Gateway, key: Secret | undefined): Promise<Check[]> {
-  const name = 'key taken';
-  const found = await attempt(name, () => requestList(gateway, key), gateway.context.signal);
-  if ('failed' in found) return [found.failed];
-  if (found.value === undefined) {
-    const text = 'the gateway has no list of models, by which the key could be tried; --live sends requests';
-    return [{ name, state: 'skipped', text }];
-  }
-  const { models, service } = found.value;
-  const { hasPublicList, title } = services[service];
-  const names = models.slice(0, maxNamed).map(({ id }) => id);
-  const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
-  const list = `list of ${models.length === 1 ? 'one model' : `${models.length} models`}`;
-  const how = key === undefined ? 'without one' : 'with it';
-  const taken: Check = hasPublicList
-    ? { name, state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` }
-    : { name, state: 'ok', text: `the ${list} came ${how}: ${some}` };
-  return [taken, ...listEnds(models, gateway)];
-}
-
-const maxNamed = 5;
-
-/** The first list that comes; undefined if the gateway has none. Throws GatewayError. */
-async function requestList(
-  gateway: Gateway,
-  key: Secret | undefined,
-): Promise<(Pick<PartialSettings, 'service'> & { models: ListedModel[] }) | undefined> {
-  const { flags, context } = gateway;
-  const { byUse } = gateway.surveyed;
-  const byFormat = new Map(listServedUses(gateway).map((use) => [byUse[use].format, byUse[use]]));
-  const failures: GatewayError[] = [];
-  for (const [format, settings] of byFormat) {
-    const deadline = deadlineOnce(settings.timeoutMs, context.signal);
-    const client = await openClient(withKey(settings, key), flags, context, { deadline });
-    try {
-      const { models } = await client.listModels(format, { ...once, deadline: deadline() });
-      return { models, service: settings.service };
-    } catch (error) {
-      if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
-      failures.push(error);
-    } finally {
-      await client.close();
-    }
-  }
-  // A list that does not exist says nothing about the key, and the gateway may lack the format of the other list.
-  const [first] = failures;
-  if (first !== undefined && failures.every((error) => error.class === 'auth')) throw first;
-  return undefined;
-}
-
-/** The models in use that end: the date, and the replacement. */
-function listEnds(models: readonly ListedModel[], { uses, surveyed, context }: Gateway): Check[] {
-  const now = context.io.now();
-  return models.flatMap((model): Check[] => {
-    const use = uses.find((one) => surveyed.byUse[one].model === model.id);
-    if (use === undefined || !isEnding(model, now)) return [];
-    const { id, endsOn, lifecycle, successor } = model;
-    const fix = configCommand(`models.${use} ${successor === undefined ? '<model>' : shellWord(successor)}`, context);
-    return [
-      { name: 'model', state: 'warning', text: describeEnd({ model: id, endsOn, lifecycle, successor }, now), fix },
-    ];
-  });
-}
-
-/** The key was read already: no command runs twice. */
-function withKey(settings: PartialSettings, secret: Secret | undefined): PartialSettings {
-  if (secret === undefined || !('origin' in settings.key)) return settings;
-  return { ...settings, key: { kind: 'value', secret, origin: settings.key.origin } };
-}
+import {
+  attempt,
+  type Check,
+  configCommand,
+  failedCheck,
+  type Gateway,
+  listServedUses,
+  once,
+  withKey,
+} from './checks.ts';
 
 /** A way to authenticate a request: the form of the key, and the names of the headers that differ between services. */
 interface AuthScheme {
@@ -114,14 +43,23 @@ interface AuthScheme {
 /** The header of each format whose name differs between services. */
 const headerOf: { readonly [name in FormatName]?: 'apiKey' | 'version' } = { content: 'apiKey', messages: 'version' };
 
-/** The schemes that a gateway of one's own may accept. */
-function listSchemes(format: FormatName, own: AuthScheme): AuthScheme[] {
+/** The schemes that a gateway of one's own may accept, by their descriptions. */
+function listSchemes(format: FormatName, own: AuthScheme): Map<string, AuthScheme> {
   const header = headerOf[format];
   const names =
     header === undefined
       ? [{}]
       : [own, services.gateway.headerNames, vendorHeaderNames].map((all) => ({ [header]: all[header] }));
-  return (['api-key', 'bearer'] as const).flatMap((form) => names.map((name) => ({ ...own, ...name, form })));
+  const schemes = new Map<string, AuthScheme>();
+  for (const form of ['api-key', 'bearer'] as const) {
+    for (const name of names) {
+      const scheme = { ...own, ...name, form };
+      const about = describeScheme(format, scheme);
+      // Of equal schemes the first one counts, whose names are those of the settings.
+      schemes.set(about, schemes.get(about) ?? scheme);
+    }
+  }
+  return schemes;
 }
 
 /** The differences of a scheme from others of its format. With Bearer the name of the key's header does not matter. */
@@ -135,10 +73,26 @@ function chooseScheme({ auth, headerNames, service }: PartialSettings, own: Auth
   return { form: auth === 'auto' ? own : auth, ...readHeaderNames(headerNames, service) };
 }
 
+/** The schemes of the settings by their descriptions, each with its uses under their names in `auth` of a profile. */
+function listConfigured(
+  format: FormatName,
+  uses: readonly Use[],
+  { gateway }: Live,
+): Map<string, Pick<Tried, 'scheme' | 'users'>> {
+  const configured = new Map<string, Pick<Tried, 'scheme' | 'users'>>();
+  for (const [user, use] of new Map(uses.map((each) => [chooseAuthUse(format, each), each]))) {
+    const scheme = chooseScheme(gateway.surveyed.byUse[use], keyFacts[user].form);
+    const about = describeScheme(format, scheme);
+    const known = configured.get(about) ?? { scheme, users: [] };
+    configured.set(about, { ...known, users: [...known.users, user] });
+  }
+  return configured;
+}
+
 /** The outcome of a request with one scheme, and the uses of the scheme under their names in `auth` of a profile. */
 interface Tried {
   scheme: AuthScheme;
-  users: AuthUse[];
+  users: readonly AuthUse[];
   check: Check;
   /** The gateway does not have the path: perhaps it does not have the format. */
   isAbsent: boolean;
@@ -211,26 +165,18 @@ async function examineFormat(format: FormatName, uses: readonly Use[], live: Liv
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
   const quirks = getQuirks(settings.service, format, settings.baseUrl);
   const request = { post: encodeRequest(smallest, await loadFormat(format), quirks), model };
-  const ask = async (scheme: AuthScheme, ...users: AuthUse[]): Promise<Tried> => {
+  const ask = async (scheme: AuthScheme): Promise<Pick<Tried, 'check' | 'isAbsent'>> => {
     const name = format === 'content' ? `content, ${scheme.form}` : format;
-    return { scheme, users, ...(await askWith(scheme, request, { live, use, name })) };
+    return askWith(scheme, request, { live, use, name });
   };
+  const configured = listConfigured(format, uses, live);
   const tried: Tried[] = [];
-  for (const [user, one] of new Map(uses.map((each) => [chooseAuthUse(format, each), each]))) {
-    const scheme = chooseScheme(byUse[one], keyFacts[user].form);
-    const same = tried.find((other) => describeScheme(format, other.scheme) === describeScheme(format, scheme));
-    if (same) same.users.push(user);
-    else tried.push(await ask(scheme, user));
-  }
-  const accepted = tried.find(({ check }) => check.state === 'ok');
+  for (const one of configured.values()) tried.push({ ...one, ...(await ask(one.scheme)) });
+  let works = tried.find(({ check }) => check.state === 'ok')?.scheme;
   // A service with a host of its own accepts only the scheme that is set.
-  const isOpen = accepted === undefined && settings.service === 'gateway' && tried.some(isRefusal);
-  const known = new Set(tried.map(({ scheme }) => describeScheme(format, scheme)));
-  let works = accepted?.scheme;
-  for (const scheme of isOpen ? listSchemes(format, chooseScheme(settings, 'api-key')) : []) {
-    const about = describeScheme(format, scheme);
-    if (works !== undefined || known.has(about)) continue;
-    known.add(about);
+  const isOpen = works === undefined && settings.service === 'gateway' && tried.some(isRefusal);
+  for (const [about, scheme] of isOpen ? listSchemes(format, chooseScheme(settings, 'api-key')) : []) {
+    if (works !== undefined || configured.has(about)) continue;
     if ((await ask(scheme)).check.state === 'ok') works = scheme;
   }
   return {

@@ -35,7 +35,7 @@ export const responses: Format = {
     }),
     model: (model) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
   },
-  limits: (body) => ({ ...readLimits([body], { maxTokens: ['max_output_tokens'], candidates: [] }) }),
+  limits: (body) => readLimits([body], { maxTokens: ['max_output_tokens'], candidates: [] }),
 };
 
 /** The fields that count; the operation refuses all others. */

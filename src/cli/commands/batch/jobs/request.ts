@@ -11,6 +11,8 @@ import {
   type PreparedJob,
 } from '../../../../batch/index.ts';
 import { atPlace } from './job-line.ts';
+import { type JobInputs, openInputs, toReadable } from './job-inputs.ts';
+import { openJobSettings } from './job-settings.ts';
 import { createJobOutput, type SharedOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
@@ -20,10 +22,7 @@ import {
   computeGreatestBound,
   createKnownFiles,
   type Deadline,
-  describeReadError,
-  digestText,
   findPrice,
-  getErrorCode,
   type JsonValue,
   type KnownFiles,
   notInBatches,
@@ -31,38 +30,19 @@ import {
   serviceNames,
   services,
   usageError,
-  version,
 } from '../../../../library/index.ts';
 import type { JobSource } from './source.ts';
 import type { Settings } from '../../../settings/types.ts';
 import { buildRequest, type BuiltRequest } from '../../../request/build-request.ts';
-import type { TextPlaces } from '../../../input/prompt.ts';
-import type { InputContext } from '../../../context.ts';
 import { type SchemaCheck, compileSchema } from '../../../input/schema.ts';
 import { openUrlFetcher, requireNetwork, type UrlFetcher } from '../../../run/fetch-urls.ts';
 import { type InputUrl, inputUrls } from '../../../input/input-files.ts';
 import type { FetchedFiles } from '../../../input/attachments.ts';
-import { type ConnectionFlags, readSettings, usesByCommand } from '../../../run/settings.ts';
+import { usesByCommand } from '../../../run/settings.ts';
 
-/** The flags of the batch, with those of a job in their place. */
-function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings): Parameters<typeof readSettings>[0] {
-  const modelFrom = places?.model ?? (model === flags.model ? undefined : 'the jobs');
-  return {
-    ...flags,
-    ...(model !== undefined && { model }),
-    ...(modelFrom !== undefined && { places: { model: modelFrom } }),
-    ...(profile !== undefined && { jobProfile: profile }),
-  };
-}
+type JobSettings = ReturnType<typeof openJobSettings>;
 
 type ResultOfJob = Parameters<typeof readReferences>[1];
-
-/** The settings that a job can give itself. */
-interface JobSettings {
-  model?: string;
-  profile?: string;
-  places?: TextPlaces;
-}
 
 interface BuilderOptions extends Omit<SharedOutput, 'pictures'> {
   source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
@@ -74,79 +54,40 @@ interface BuilderOptions extends Omit<SharedOutput, 'pictures'> {
 /** Distinct schemas that are kept compiled. */
 const maxSchemas = 100;
 
-/** The parts of a job that its settings follow from. */
-type AskingJob = Pick<Job, 'command' | 'values' | 'line' | 'place'>;
-
 /** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
 export interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   prepare(job: Job): Promise<PreparedJob>;
   openGone: BatchJobs['openGone'];
-  settingsOf(job: AskingJob): Settings | Promise<Settings>;
-  digestSource(job: Job, settings: Settings): string;
+  settingsOf: JobSettings['read'];
+  digestSource: JobSettings['digestSource'];
 }
 
 /** The parts that jobs share while they are built. */
 interface JobBuilding extends BuilderOptions, SharedOutput {
-  settings: Map<string, Settings | Promise<Settings>>;
-  /** Hashes of settings. */
-  digests: WeakMap<Settings, string>;
+  settingsOf: JobSettings['read'];
   schemas: Map<string, Promise<SchemaCheck>>;
   known: KnownFiles;
   fetcher: UrlFetcher | undefined;
 }
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const { context, outdir = context.io.cwd } = options;
+  const { context, flags, outdir = context.io.cwd, source } = options;
+  const { read, digestSource } = openJobSettings({ context, flags, file: source.name });
   const building: JobBuilding = {
     ...options,
-    settings: new Map(),
-    digests: new WeakMap(),
+    settingsOf: read,
     schemas: new Map(),
     known: createKnownFiles(),
     fetcher: undefined,
     pictures: { folder: join(outdir, batchFiles.images), spare: tmpdir() },
   };
   return {
-    settingsOf: (job) => readJobSettings(job, building),
-    digestSource: (job, settings) => digestSource(job, settings, building),
+    settingsOf: read,
+    digestSource,
     prepare: (job) => prepareJob(job, building),
     openGone: (id, known) => openGone(id, known, building),
   };
-}
-
-/** Reads the settings of a job. Returns no promise if they were read before. */
-function readJobSettings(
-  { command, values, line, place }: AskingJob,
-  building: JobBuilding,
-): Settings | Promise<Settings> {
-  const { context, flags, settings, source } = building;
-  const { model, profile } = values as JobSettings;
-  const isPlain = model === undefined && profile === undefined;
-  const key = isPlain ? command : JSON.stringify([command, model, profile]);
-  let read = settings.get(key);
-  if (read === undefined) {
-    // Warnings of the settings are printed once, not for each model.
-    const ui = settings.size === 0 ? context.ui : { ...context.ui, warn: ignoreWrite, detail: ignoreWrite };
-    read = readSettings(withJob(flags, values), { ...context, ui }, usesByCommand[command]).then((found) => {
-      const known = withoutStdin(found);
-      settings.set(key, known);
-      return known;
-    });
-    settings.set(key, read);
-  }
-  if (profile === undefined || !(read instanceof Promise)) return read;
-  return read.catch((error: unknown) => {
-    throw atPlace(source.name, { line, place }, error);
-  });
-}
-
-/** Hashes the parts that a request is built from; the settings that jobs share are hashed once. */
-function digestSource({ command, values }: Job, settings: Settings, { digests }: JobBuilding): string {
-  // Another version of this program may build another request of the same parts.
-  const rest = digests.get(settings) ?? digestText(JSON.stringify([version, settings]));
-  digests.set(settings, rest);
-  return digestText(`${rest} ${command} ${JSON.stringify(values)}`);
 }
 
 /** Builds the request for the key of a job that uses others: it names them by number, as the key has their slots, whatever their ids are. */
@@ -159,8 +100,8 @@ async function buildByPlace(job: Job, parts: BuildParts): Promise<BuiltRequest> 
 
 async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob> {
   const { flags, known } = building;
-  const settings = await readJobSettings(job, building);
-  const inputs = openInputs(job, building);
+  const settings = await building.settingsOf(job);
+  const inputs = openInputs(job, { ...building, folder: building.source.folder });
   const { warnings, close } = inputs;
   const urls = inputUrls(job.values);
   try {
@@ -198,7 +139,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     };
   } catch (error) {
     await close();
-    throw atPlace(building.source.name, job, readable(error));
+    throw atPlace(building.source.name, job, toReadable(error));
   }
 }
 
@@ -216,12 +157,12 @@ async function openGone(
     name: undefined,
     values: { model, ...(profile !== '' && { profile }) },
   };
-  const settings = await readJobSettings(known, building);
+  const settings = await building.settingsOf(known);
   const {
     warnings,
     close,
     context: { atEnd },
-  } = openInputs(known, building);
+  } = openInputs(known, { ...building, folder: building.source.folder });
   const parts = { ...building, built: { model }, settings, warnings, atEnd };
   return { settings, output: createJobOutput({ ...known, values: {} }, parts), close };
 }
@@ -276,55 +217,6 @@ function compileOnce(schema: JsonValue, { context, schemas }: JobBuilding): Prom
   return known;
 }
 
-/** The readers of the inputs of one job. */
-interface JobInputs {
-  context: InputContext;
-  /** The warnings of the inputs, for the job's result. */
-  warnings: string[];
-  /** Whether the folder of the jobs was asked for, as it is for each file. */
-  hasReadFiles(): boolean;
-  /** Runs the cleanups that were registered for the end. */
-  close(): Promise<void>;
-}
-
-/** Opens the inputs of a job. Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
-function openInputs(
-  { command }: Job,
-  { context: { io, signal, ui }, source: { folder }, known }: JobBuilding,
-): JobInputs {
-  const warnings: string[] = [];
-  const cleanups: (() => Promise<void>)[] = [];
-  let hasReadFiles = false;
-  const files = {
-    stdin: io.stdin,
-    get cwd() {
-      hasReadFiles = true;
-      return folder;
-    },
-  };
-  return {
-    context: {
-      io: files,
-      signal,
-      stdin: { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin },
-      command,
-      known,
-      ui: {
-        note: ignoreWrite,
-        notice: ignoreWrite,
-        detail: ignoreWrite,
-        warn: async (text) => void warnings.push(ui.redact(text)),
-      },
-      atEnd: (cleanup) => void cleanups.unshift(cleanup),
-    },
-    warnings,
-    hasReadFiles: () => hasReadFiles,
-    async close() {
-      for (const cleanup of cleanups.splice(0)) await cleanup().catch(() => undefined);
-    },
-  };
-}
-
 function toPreparedRequest(
   { post, model, defaultFor, fallback }: BuiltRequest,
   { maxCost }: BatchFlags,
@@ -358,30 +250,8 @@ function computeRequestBound(
   return bound && job.uses?.some(({ text }) => text) ? { ...bound, isMost: false } : bound;
 }
 
-function withoutStdin(settings: Settings): Settings {
-  return { ...settings, noStdin: true };
-}
-
 function adviseVars(name: string): string {
   return `give it a value: "vars": {${JSON.stringify(name)}: "…"}\nto send {{…}} unchanged: "vars": false`;
-}
-
-/** The error of an input file that was removed between two reads. */
-function readable(error: unknown): unknown {
-  const code = getErrorCode(error) ?? '';
-  return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
-    ? usageError(
-        `an input file cannot be read: ${describeReadError(error)}`,
-        'check the files that the job names',
-        error,
-      )
-    : error;
-}
-
-const ignoreWrite = async (): Promise<void> => undefined;
-
-function refuseStdin(by: string): never {
-  throw usageError(`${by} - cannot be used in a job`, 'put it into a file beside the jobs');
 }
 
 /** Throws GatewayError usage for a job that no batch of its service can hold. */

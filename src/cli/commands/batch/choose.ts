@@ -104,10 +104,9 @@ async function findRows(
   const found = choices.map(({ word, answer }) => ({ word, answer, rows: names.find(word) }));
   const unknown = found.find(({ rows }) => rows.length === 0);
   if (unknown) {
-    throw await noRowError(unknown.word, outdir, listManifestRows(folder), (ids) => ({
-      words: ids.map((id) => `${id}=${unknown.answer}`),
-      count: ids.length,
-    }));
+    throw await noRowError(unknown.word, outdir, listManifestRows(folder), (ids) =>
+      ids.map((id) => `${id}=${unknown.answer}`),
+    );
   }
   return found.map(({ word, answer, rows: [row, ...others] }) => {
     if (others.length === 0) return row as FoundRow;

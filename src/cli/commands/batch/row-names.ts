@@ -119,36 +119,26 @@ const maxCompared = 1000;
 /** At most this many rows are named. */
 const maxListed = 20;
 
-/** The first few rows as words of the command, to type in place of the one that was wrong, and how many of them there are. */
-type WriteRows = (names: readonly string[]) => { words: readonly string[]; count: number };
-
-const writeOneWord: WriteRows = (names) => {
-  const { word, count } = joinIds(names, maxListed);
-  return { words: [word], count };
-};
-
 /**
- * The error for a word that names no row of a table. `name`: the table, as the user typed it. `write`: how the command takes rows, if
+ * The error for a word that names no row of a table. `name`: the table, as the user typed it. `write`: rows as words of the command, if
  * it does not take them as one word.
  */
 export async function noRowError(
   word: string,
   name: string,
   rows: AsyncIterable<NamedRow>,
-  write: WriteRows = writeOneWord,
+  write: (names: readonly string[]) => readonly string[] = (names) => [joinIds(names).word],
 ): Promise<GatewayError> {
   const known: NamedRow[] = [];
   for await (const row of rows) if (known.push(row) === maxCompared) break;
   const ids = known.map(({ id }) => id);
   const near = closest(word, ids);
-  const listSome = (names: readonly string[]): string => {
-    const { words, count } = write(names.slice(0, maxListed));
-    return `${toOperands(words)}${names.length > count ? ' …' : ''}`;
-  };
+  const listSome = (names: readonly string[]): string =>
+    `${toOperands(write(names.slice(0, maxListed)))}${names.length > maxListed ? ' …' : ''}`;
   const hint =
     near === undefined
       ? `name ids, or numbers of rows: ${listSome(ids)}`
-      : `did you mean: ${toOperands(write([near]).words)}`;
+      : `did you mean: ${toOperands(write([near]))}`;
   const range = listRange(word, known);
   return usageError(
     `${name} has no job ${JSON.stringify(word)}`,

@@ -68,17 +68,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     async prepare() {
       if (makesImages(job)) await making.images();
     },
-    async finish(reply, bounds) {
-      const { answer, failure } = reply;
-      const came = toOutcome(reply);
-      if (answer === undefined) return describeFinished({ outcome: came, failure }, reply, making);
-      const saved = await saveImages(came, answer, { making, ...bounds }).catch((value: unknown) =>
-        failed(came, value),
-      );
-      const lost = saved.thrown ? saved.thrown.value : saved.unsaved.failure;
-      if (lost !== undefined) return describeFinished({ outcome: saved, failure: lost }, reply, making);
-      return describeFinished(await holdAnswer(saved, answer, { making, ...bounds }), reply, making);
-    },
+    finish: async (reply, bounds) => describeFinished(await finishReply(reply, { making, ...bounds }), reply, making),
   };
 }
 
@@ -90,10 +80,6 @@ interface Finished {
 
 function toOutcome({ answer, attempts, isRecorded, counted }: JobReply): Outcome {
   return { ...emptyOutcome, reply: answer?.result, ...counted, attempts, fromCache: isRecorded };
-}
-
-function failed(outcome: Outcome, value: unknown): Outcome {
-  return { ...outcome, thrown: { value } };
 }
 
 /** The finished reply as the batch needs it. */
@@ -141,6 +127,19 @@ async function addWarning(text: string, { warnings, context: { ui } }: OutputOpt
 type Finishing = Parameters<JobOutput['finish']>[1] & { making: Making };
 
 type JobAnswer = NonNullable<JobReply['answer']>;
+
+/** Saves the images of a reply, and checks it once these are written. */
+async function finishReply(reply: JobReply, finishing: Finishing): Promise<Finished> {
+  const { answer, failure } = reply;
+  const came = toOutcome(reply);
+  if (answer === undefined) return { outcome: came, failure };
+  const saved = await saveImages(came, answer, finishing).catch((value: unknown): Outcome => ({
+    ...came,
+    thrown: { value },
+  }));
+  const lost = saved.thrown ? saved.thrown.value : saved.unsaved.failure;
+  return lost === undefined ? holdAnswer(saved, answer, finishing) : { outcome: saved, failure: lost };
+}
 
 /** Publishes the images of an answer. An image that could not be written is saved for recovery, and ends the batch. */
 async function saveImages(

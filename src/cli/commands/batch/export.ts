@@ -8,13 +8,12 @@ import { requireFreeTarget, writeReport } from './report-file.ts';
 import {
   type BatchFolder,
   chooseReportName,
-  countReported,
   joinStates,
   listFolderVariations,
   readFolders,
-  readReportRows,
   warnUnreadable,
 } from './folders.ts';
+import { countReported, readReportRows } from './report-rows.ts';
 import { shellWord, usageError } from '../../../library/index.ts';
 import type { Action, Context, CommandEnd } from '../../context.ts';
 import { writeEscaped } from '../../terminal/escape.ts';

@@ -9,25 +9,16 @@ import {
   findOutdated,
   formatCount,
   getToldState,
-  type JobError,
   type KnownBatch,
   listVariations,
-  type ManifestRow,
-  openResults,
-  readManifestRows,
-  type ReportRow,
-  type ResultReader,
-  type RowState,
-  toReportRow,
-  unanswered,
   type Variation,
 } from '../../../batch/index.ts';
 import { toTypedFolder } from './kept-command.ts';
 import type { TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Context } from '../../context.ts';
-import { append, isObject, joinSpendings, type JsonObject, maxOf, minOf } from '../../../library/index.ts';
+import { joinSpendings, maxOf, minOf } from '../../../library/index.ts';
 import { warnUnread } from './summary.ts';
 
 /** The folder of a batch, or of one of its shards, as it was read. */
@@ -138,7 +129,7 @@ function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): s
 }
 
 /** The slot of a row in one of several folders, which has its state. Slot -1: no folder has it. */
-interface FoundSlot {
+export interface FoundSlot {
   at: number;
   slot: number;
 }
@@ -147,7 +138,7 @@ interface FoundSlot {
  * Finds the folder with the newest state of a row, and its slot there. Only the folder of its shard knows which of equal rows has
  * which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
  */
-function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
+export function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
   if (folders.length === 1) return best;
   for (const [at, { isSameTable, state }] of folders.entries()) {
@@ -159,7 +150,7 @@ function findSlot(name: string, place: number, folders: readonly BatchFolder[]):
 }
 
 /** The rows of the table in the order of the file. */
-function* listFound(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
+export function* listFound(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
   const [first] = folders;
   if (first === undefined) return;
   const { slots, manifest } = first.state;
@@ -167,176 +158,6 @@ function* listFound(folders: readonly BatchFolder[]): Generator<FoundSlot, void>
     const slot = manifest.rows.slots[place] as number;
     yield folders.length === 1 ? { at: 0, slot } : findSlot(slots.nameOf(slot), place, folders);
   }
-}
-
-/** Finds out which slots the rows of the report have. A folder can have an answer of a row that another folder, or none, has by now. */
-function openShown(folders: readonly BatchFolder[]): (at: number, slot: number) => boolean {
-  const [first, ...others] = folders;
-  if (others.length === 0) return (_, slot) => first?.state.slots.has(slot, 'wanted') === true;
-  const shown = folders.map(({ state }) => new Uint8Array(state.slots.size));
-  for (const { at, slot } of listFound(folders)) if (slot >= 0) (shown[at] as Uint8Array)[slot] = 1;
-  return (at, slot) => shown[at]?.[slot] === 1;
-}
-
-/** The slots with an answer that no row of the report has. */
-function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
-  const isShown = openShown(folders);
-  for (const [at, { state }] of folders.entries())
-    for (let slot = 0; slot < state.slots.size; slot++)
-      if (state.slots.answersOf(slot) > 0 && !isShown(at, slot)) yield { at, slot };
-}
-
-/** The number of answers that no row of the report has (`aside`), and of answers of its rows beside those that count (`earlier`). */
-export function countOthers(folders: readonly BatchFolder[]): { aside: number; earlier: number } {
-  const isShown = openShown(folders);
-  const counts = { aside: 0, earlier: 0 };
-  for (const [at, { state }] of folders.entries())
-    for (let slot = 0; slot < state.slots.size; slot++) {
-      const answers = state.slots.answersOf(slot);
-      if (!isShown(at, slot)) counts.aside += answers;
-      else counts.earlier += Math.max(0, answers - 1);
-    }
-  return counts;
-}
-
-/** A row of a report, and its slot. */
-interface ReportedRow extends FoundSlot {
-  row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
-}
-
-/** The rows of a report: those of the table; also the other answers of these (`takes`), or all answers of the folders. */
-interface RowChoice {
-  all?: boolean | undefined;
-  takes?: boolean | undefined;
-}
-
-/** The rows of a report in the order of the file, then the other answers. The rows of one block come together. */
-async function* listRows(
-  folders: readonly BatchFolder[],
-  { all = false }: RowChoice,
-): AsyncGenerator<ReportedRow[], void> {
-  const [first] = folders;
-  if (first === undefined) return;
-  let place = 0;
-  // The slot is found by name, as a run can have written another table since the state was read.
-  for await (const rows of readManifestRows(first.folder))
-    yield rows.map((row) => ({ row: all ? { ...row, version: 'now' } : row, ...findSlot(row.slot, place++, folders) }));
-  if (all) yield Array.from(listAside(folders), (found) => ({ row: { id: '', version: 'earlier' }, ...found }));
-}
-
-/** The state of a slot in a report. Of what the service holds, nothing is known yet. */
-function getRowState(state: BatchState, slot: number): RowState {
-  const told = getToldState(slot, state);
-  return told === 'submitted' ? 'unknown' : told;
-}
-
-/** The number of rows of a report in each state. */
-export function countReported(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
-  const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const { at, slot } of listFound(folders)) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
-  const { aside, earlier } = all ? countOthers(folders) : { aside: 0, earlier: 0 };
-  return { ...counts, done: counts.done + aside + earlier };
-}
-
-/**
- * Reads the rows of a report with their results, in the order of the table; other answers of a row come after it. Rows whose results
- * were read together come together; if results are large, these are few.
- */
-export async function* readReportRows(
-  folders: readonly BatchFolder[],
-  { all, takes = all }: RowChoice,
-): AsyncGenerator<readonly ReportRow[], void> {
-  const results = await openFolderResults(folders);
-  try {
-    for await (const rows of listRows(folders, { all })) {
-      let block: ReportRow[] = [];
-      for (const found of rows) {
-        const folder = folders[found.at] as BatchFolder;
-        const name = (row: ReportRow): ReportRow => (folders.length > 1 ? nameFolder(row, folder) : row);
-        const reading = results.read(found);
-        if (reading instanceof Promise) {
-          yield block;
-          block = [];
-        }
-        block.push(name(createReportRow(found, reading instanceof Promise ? await reading : reading, folder)));
-        if (!takes || !folder.state.takes.has(found.slot)) continue;
-        append(block, (await readTakes(found, folder, results)).map(name));
-      }
-      yield block;
-    }
-  } finally {
-    await results.close();
-  }
-}
-
-/** Reads the answers of a row that do not count. */
-async function readTakes(
-  found: ReportedRow,
-  { state, typed }: BatchFolder,
-  results: FolderResults,
-): Promise<ReportRow[]> {
-  const { row, slot } = found;
-  // Lines of a stream can have the same id.
-  const name = typed.isStream ? state.slots.nameOf(slot) : row.id;
-  return (await results.readTakes(found)).map(([number, document]) => ({
-    ...toReportRow({ id: row.id, version: 'earlier', state: 'done' }, document),
-    // An answer that no row wants belongs to no row, so it cannot be chosen.
-    choose: row.version === 'earlier' ? undefined : `${name}=${number}`,
-  }));
-}
-
-/** Puts the folder in front of the paths of a row's pictures, as the user typed it, for a report on several folders. */
-function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
-  return { ...row, images: row.images.map((path) => join(name, path)) };
-}
-
-type FolderResults = Awaited<ReturnType<typeof openFolderResults>>;
-
-/** Opens the results of folders. To be closed. */
-async function openFolderResults(folders: readonly BatchFolder[]) {
-  const readers: ResultReader[] = [];
-  for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
-  return {
-    read: ({ at, slot }: FoundSlot) => (slot < 0 ? undefined : readers[at]?.read(slot)),
-    /** The answers of a slot that do not count, by their numbers. */
-    async readTakes({ at, slot }: FoundSlot): Promise<[number, JsonObject][]> {
-      const { slots, takes } = (folders[at] as BatchFolder).state;
-      const found: [number, JsonObject][] = [];
-      for (const [index, place] of (takes.get(slot) ?? []).entries()) {
-        const document = index + 1 === slots.countingOf(slot) ? undefined : await readers[at]?.readTake(slot, place);
-        if (document) found.push([index + 1, document]);
-      }
-      return found;
-    },
-    async close(): Promise<void> {
-      for (const reader of readers) await reader.close();
-    },
-  };
-}
-
-const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
-
-/** The row of a report by its row of the table and its result. */
-function createReportRow(
-  { row, slot }: ReportedRow,
-  document: JsonObject | undefined,
-  { state: batch, holder, outdated }: BatchFolder,
-): ReportRow {
-  const { id, version, name, command, prompt } = row;
-  const state = getRowState(batch, slot);
-  const isNow = document === undefined || version === 'earlier' || !outdated.has(slot);
-  const told = { id, version: isNow ? version : ('outdated' as const), name, state };
-  const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
-  if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);
-  const missing = describeMissing(state, slot, batch);
-  const error = holder && missing === unanswered ? inFlight : missing;
-  return { ...told, command, vars, prompt, images: [], error };
-}
-
-function describeMissing(rowState: RowState, slot: number, { failures }: BatchState): JobError | undefined {
-  if (rowState === 'pending') return undefined;
-  if (rowState === 'done') return { class: 'not-written', message: 'its line is not in results.jsonl any more' };
-  return failures.get(slot) ?? (rowState === 'unknown' ? unanswered : undefined);
 }
 
 /** The variations of the rows; the last one is for rows without a variation. */

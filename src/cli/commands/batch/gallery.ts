@@ -3,14 +3,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { batchFiles } from '../../../batch/index.ts';
 import { type Card, galleryCard, galleryFoot, galleryHead, galleryStart, toRelativeLink } from './gallery-html.ts';
-import {
-  type BatchFolder,
-  chooseReportName,
-  countFolders,
-  readFolders,
-  readReportRows,
-  warnUnreadable,
-} from './folders.ts';
+import { type BatchFolder, chooseReportName, countFolders, readFolders, warnUnreadable } from './folders.ts';
+import { readReportRows } from './report-rows.ts';
 import { requireFreeTarget, writeReport } from './report-file.ts';
 import { describeStates, listStates } from './states.ts';
 import { GatewayError, usageError } from '../../../library/index.ts';

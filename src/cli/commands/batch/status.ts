@@ -27,7 +27,8 @@ import {
 import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
 import { readIds } from './row-names.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { type BatchFolder, countFolder, countFolders, countOthers, joinStates, readFolders } from './folders.ts';
+import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
+import { countOthers } from './report-rows.ts';
 import type { Action, Context, CommandEnd, OwnDocument } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
 

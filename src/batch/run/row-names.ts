@@ -11,7 +11,7 @@ export async function listIds(places: readonly number[], jobs: ReadJobs): Promis
 /** Names rows as `batch redo` takes them, by id and number: the first few of `places`, and how many more of `count` there are. */
 export async function nameRows(places: readonly number[], count: number, jobs: ReadJobs): Promise<string> {
   const rows = await findRows(places.slice(0, maxNamed), jobs);
-  const names = rows.map(({ id, line, number = line, isNumbered }) => (isNumbered ? id : `${id} (row ${number})`));
+  const names = rows.map(({ id, number, isNumbered }) => (isNumbered ? id : `${id} (row ${number})`));
   return nameSome(names, count);
 }
 

@@ -89,6 +89,21 @@ describe('what people are told of jobs that use results of others', () => {
     expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done \(1 to make again\)\n/);
   });
 
+  test('an outdated job is to be made again after what could not be made: it would be paid for twice', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const other = { id: 'other', prompt: 'Choose a title' };
+    folder.jobs(outline, other, { id: 'both', prompt: '{{@outline.text}} {{@other.text}}' });
+    await batch();
+    server.answer = (prompt) => (prompt === other.prompt ? { status: 400 } : undefined);
+    await batch(['redo', 'out', 'outline,other']);
+    expect((await batch(['status', 'out'])).stdout).toContain(
+      '1 outdated: gateway-cli batch again out --accept-changes  # once those to make again are made, as they may use them\n',
+    );
+  });
+
   test('jobs that wait for one that failed, and is not sent again, are not counted as sent now', async ({
     server,
     folder,

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { imageReply, textReply } from '../helpers/with-server.ts';
@@ -229,6 +229,20 @@ describe('reports on several folders', () => {
     const expected = Array.from({ length: 10 }, (_, i) => ({ id: `p${10 - i}`, prompt: `p${10 - i}`, state: 'done' }));
     expect(rows).toMatchObject(expected);
     expect((await batch(['status', 'out-1', 'out-2'])).stdout).toContain('10 jobs: 10 done\n');
+  });
+
+  test('answers of folders that were copied of one are reported once', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(6));
+    await batch(['jobs.jsonl', '-o', 'out']);
+    await batch(['redo', 'out', 'p1']);
+    for (const index of [1, 2]) {
+      cpSync(join(folder.cwd, 'out'), join(folder.cwd, `out-${index}`), { recursive: true });
+      await batch(shard(index, 2));
+    }
+    const { stdout } = await batch(['export', 'out-1', 'out-2', '--all', '--format', 'jsonl']);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(7);
+    expect(JSON.parse((await batch(['status', 'out-1', 'out-2', '--json'])).stdout)).toMatchObject({ earlier: 1 });
+    expect((await batch(['status', 'out-1', 'out-2'])).stdout).not.toContain('no job asks for');
   });
 
   test('a shard that is not among the folders is told', async ({ folder, batch }) => {

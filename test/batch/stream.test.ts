@@ -260,3 +260,9 @@ test.for([
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   expect(server.connections).toBe(0);
 });
+
+test('a table in the folder of a stream has its own rows: nothing was edited', async ({ server, batch }) => {
+  await batch([...args, '-o', 'out'], { stdin: line('a') });
+  expect(await batch(['again', 'out', '-'], { stdin: line('b') })).toMatchObject({ code: 0 });
+  expect([...server.counts.values()]).toEqual([1, 1]);
+});

@@ -64,10 +64,11 @@ export function isEditedByFlags(batch: ComparedBatch): boolean {
   return !isKept(batch) && findSharedEdits(batch).length > 0;
 }
 
-/** Whether the same table is read with other flags, which can name its rows anew. */
+/** Whether the same table is read with other flags, which can name its rows anew. A stream is no table: each has other rows. */
 export function hasOtherFlags(batch: Pick<ComparedBatch, 'policy' | 'state'>): boolean {
   const [now, before] = [batch.policy.command?.flags, batch.state.manifest.header?.command?.flags];
-  return !isKept(batch) && now?.['jobs'] === before?.['jobs'] && now?.['data'] === before?.['data'];
+  if (isKept(batch) || before?.['stream'] === true) return false;
+  return now?.['jobs'] === before?.['jobs'] && now?.['data'] === before?.['data'];
 }
 
 /** Whether the command is the one that made the folder. */

@@ -15,7 +15,24 @@ import { join } from 'node:path';
 import { append, isObject, type JsonObject } from '../../../library/index.ts';
 import { type BatchFolder, findSlot, type FoundSlot, listFound } from './folders.ts';
 
-/** Finds out which slots the rows of the report have. A folder can have an answer of a row that another folder, or none, has by now. */
+/**
+ * The slots with answers that no row of the report has: a folder can have an answer of a row that another folder, or none, has by now. A
+ * copy of a folder has the same answers: they are told once.
+ */
+function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
+  const isShown = openShown(folders);
+  for (const [at, folder] of folders.entries()) {
+    const { slots } = folder.state;
+    const isTold = (slot: number): boolean =>
+      folders.some((other, index) => {
+        const same = other === folder ? slot : findCopy(slot, folder, other);
+        return same >= 0 && (isShown(index, same) || index < at);
+      });
+    for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !isTold(slot)) yield { at, slot };
+  }
+}
+
+/** Whether a row of the report has a slot, by the folder and the slot. */
 function openShown(folders: readonly BatchFolder[]): (at: number, slot: number) => boolean {
   const [first, ...others] = folders;
   if (others.length === 0) return (_, slot) => first?.state.slots.has(slot, 'wanted') === true;
@@ -24,23 +41,23 @@ function openShown(folders: readonly BatchFolder[]): (at: number, slot: number) 
   return (at, slot) => shown[at]?.[slot] === 1;
 }
 
-/** The slots with an answer that no row of the report has. */
-function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
-  const isShown = openShown(folders);
-  for (const [at, { state }] of folders.entries())
-    for (let slot = 0; slot < state.slots.size; slot++)
-      if (state.slots.answersOf(slot) > 0 && !isShown(at, slot)) yield { at, slot };
+/** The slot of another folder that has the same answers as one of this folder; -1 if there is none. */
+function findCopy(slot: number, { state: { sentAt, slots } }: BatchFolder, { state: other }: BatchFolder): number {
+  const same = other.slots.findNamed(slots.nameOf(slot));
+  const [one, two] = [slots.placeOf(slot), same < 0 ? undefined : other.slots.placeOf(same)];
+  const isSame = one?.off === two?.off && one?.len === two?.len && sentAt.get(slot) === other.sentAt.get(same);
+  return isSame ? same : -1;
 }
 
 /** The number of answers that no row of the report has (`aside`), and of answers of its rows beside those that count (`earlier`). */
 export function countOthers(folders: readonly BatchFolder[]): { aside: number; earlier: number } {
   const isShown = openShown(folders);
   const counts = { aside: 0, earlier: 0 };
+  for (const { at, slot } of listAside(folders)) counts.aside += folders[at]?.state.slots.answersOf(slot) ?? 0;
   for (const [at, { state }] of folders.entries())
     for (let slot = 0; slot < state.slots.size; slot++) {
-      const answers = state.slots.answersOf(slot);
-      if (!isShown(at, slot)) counts.aside += answers;
-      else counts.earlier += Math.max(0, answers - 1);
+      const others = state.slots.answersOf(slot) - 1;
+      if (others > 0 && isShown(at, slot)) counts.earlier += others;
     }
   return counts;
 }

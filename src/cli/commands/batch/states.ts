@@ -104,7 +104,13 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     },
     { state: 'at the service', rows: submitted, next: next('again', { flags: '--lane batch' }) },
     // What they use comes first, and rows to send that use them come after.
-    { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
+    {
+      state: 'outdated',
+      of: 'done',
+      rows: outdated,
+      next: next('again', { flags: '--accept-changes' }),
+      ...(tried > 0 && { before: 'once those to make again are made, as they may use them' }),
+    },
     // Rows that wait for failed rows can be sent once these are done.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'edited', of: 'not sent yet', rows: edited },

@@ -362,7 +362,10 @@ describe('batch again', () => {
     [['again', 'out'], 'there is no folder out'],
     [['again', '.'], '. holds no batch'],
     [['redo', 'out', '3'], 'there is no folder out'],
-    [['retry', 'out', 'fialed'], "batch retry takes failed, unknown, incomplete, not 'fialed'"],
+    [
+      ['retry', 'out', 'fialed'],
+      "gateway-cli batch retry out takes failed, unknown, incomplete, not 'fialed'\n  for example: gateway-cli batch retry out failed\n",
+    ],
     [['agian', 'out'], 'did you mean: gateway-cli batch again out'],
   ] as const)('%j is refused', async ([argv, message], { at }) => {
     expect(await at('.', ...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });

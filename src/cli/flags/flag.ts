@@ -126,9 +126,9 @@ function invalidValue(name: string, wanted: string, word: string, example: strin
   return usageError(`${name} takes ${wanted}, not ${quoteWord(word)}`, `for example: ${writeValue(name, example)}`);
 }
 
-/** A value as the user writes it: `--seed 7` for a flag, `"seed": 7` for a key of a job or of the config. */
+/** A value as the user writes it: `--seed 7` for a flag, `gateway-cli batch retry out failed`, `"seed": 7` for a key of a job or of the config. */
 export function writeValue(name: string, value: string | number): string {
-  if (/^--?[\w-]+$/.test(name)) return `${name} ${value}`;
+  if (/^(?:--?[\w-]+$|gateway-cli )/.test(name)) return `${name} ${value}`;
   return `${/"\w+"|\w+$/.exec(name)?.[0] ?? name}: ${JSON.stringify(value)}`;
 }
 

@@ -5,7 +5,7 @@ import { retryWords } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd, Context } from '../../context.ts';
 import { addFlags, setExamples } from '../../flags/flag.ts';
 import { priceFlags } from '../../flags/shared.ts';
-import { usageError } from '../../../library/index.ts';
+import { usageError, shellWord } from '../../../library/index.ts';
 import { countRequests } from './clients.ts';
 import { runTyped } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, findWhole, parseRetry } from './flags.ts';
@@ -59,7 +59,7 @@ export function batchRetryCommand(command: Command): Action {
   ]);
   addRunFlags(command, { retry: true });
   return (context, [outdir = '', typed, ...jobs], flags) => {
-    const retry = parseRetry(typed ?? 'failed', 'batch retry');
+    const retry = parseRetry(typed ?? 'failed', `gateway-cli batch retry ${shellWord(outdir)}`);
     // Of the command that hints repeat, a file can only be the third word.
     const argv = typed === undefined ? [...context.argv, 'failed'] : context.argv;
     return runAgain(outdir, { words: jobs, flags: { ...flags, retry }, onlyNamed: true }, { ...context, argv });

@@ -104,6 +104,15 @@ describe('what people are told of jobs that use results of others', () => {
     );
   });
 
+  test('a failed job has no answer that could be outdated', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter, { id: 'bad', prompt: 'Bad: {{@chapter.text}}' });
+    server.answer = (prompt) => (prompt.startsWith('Bad') ? { status: 400 } : undefined);
+    await batch();
+    await batch(['redo', 'out', 'outline']);
+    const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+    expect(linesOf(stdout).map(({ version }) => version)).toEqual([undefined, 'outdated', undefined]);
+  });
+
   test('jobs that wait for one that failed, and is not sent again, are not counted as sent now', async ({
     server,
     folder,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { imageReply } from '../helpers/with-server.ts';
+import { imageReply, textReply } from '../helpers/with-server.ts';
 import type { CountingServer } from './counting-server.ts';
 import { test } from './with-batch.ts';
 
@@ -399,6 +399,9 @@ describe('a job that uses the result of another one', () => {
     folder,
     batch,
   }) => {
+    server.answer = (prompt, count) => ({
+      body: textReply(`${count === 2 ? 'second' : 'first'} ${prompt.slice(0, 9)}`),
+    });
     const rows = Array.from({ length: 12 }, (_, n) => ({ id: `p${n}`, prompt: `Plan ${n}` }));
     folder.jobs(...rows);
     const folders = ['out-1', 'out-2'];
@@ -424,6 +427,11 @@ describe('a job that uses the result of another one', () => {
     const report = await batch(['export', ...folders, '--all', '--format', 'jsonl']);
     expect(report.stdout.trimEnd().split('\n')).toHaveLength(13 + left);
     expect((await batch(['status', ...folders])).stdout).toContain(`${left} answers that no job asks for now`);
+    // The answers are those of the shard that the rows are of now.
+    for (const names of [folders, folders.toReversed()]) {
+      const { stdout } = await batch(['export', ...names, '--format', 'jsonl']);
+      expect(stdout.match(/"text":"second /g)).toHaveLength(left);
+    }
   });
 
   test('varies with it', async ({ server, folder, batch }) => {

@@ -135,8 +135,8 @@ export interface FoundSlot {
 }
 
 /**
- * Finds the folder with the newest state of a row, and its slot there. Only the folder of its shard knows which of equal rows has
- * which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
+ * Finds the folder that has the state of a row, and its slot there: the folder of its shard, unless that has not sent it. Only that knows
+ * which of equal rows has which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
  */
 export function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
@@ -144,7 +144,9 @@ export function findSlot(name: string, place: number, folders: readonly BatchFol
   for (const [at, { isSameTable, state }] of folders.entries()) {
     const isOwner = isSameTable && state.manifest.rows.others[place] === 0;
     const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
-    if (getToldState(slot, state) !== 'pending') best = { at, slot };
+    if (getToldState(slot, state) === 'pending') continue;
+    best = { at, slot };
+    if (isOwner) return best;
   }
   return best;
 }

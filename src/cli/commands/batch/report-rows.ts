@@ -187,7 +187,8 @@ function createReportRow(
 ): ReportRow {
   const { id, version, name, command, prompt } = row;
   const state = getRowState(batch, slot);
-  const isNow = document === undefined || version === 'earlier' || !outdated.has(slot);
+  const hasAnswer = document !== undefined && batch.slots.answersOf(slot) > 0;
+  const isNow = !hasAnswer || version === 'earlier' || !outdated.has(slot);
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);

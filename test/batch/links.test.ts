@@ -402,7 +402,7 @@ describe('a job that uses the result of another one', () => {
     server.answer = (prompt, count) => ({
       body: textReply(`${count === 2 ? 'second' : 'first'} ${prompt.slice(0, 9)}`),
     });
-    const rows = Array.from({ length: 12 }, (_, n) => ({ id: `p${n}`, prompt: `Plan ${n}` }));
+    const rows = Array.from({ length: 40 }, (_, n) => ({ id: `p${n}`, prompt: `Plan ${n}` }));
     folder.jobs(...rows);
     const folders = ['out-1', 'out-2'];
     for (const [at, outdir] of folders.entries())
@@ -417,15 +417,15 @@ describe('a job that uses the result of another one', () => {
     expect(ends[asked]?.stderr).toMatch(
       new RegExp(`^gateway-cli: batch-edited: ${left} jobs were in another shard until now, and may be paid there: p`),
     );
-    expect(server.bodies).toHaveLength(12);
+    expect(server.bodies).toHaveLength(40);
     const paid = await batch(['again', folders[asked] as string, '--accept-changes']);
     expect([paid.code, paid.stderr]).toEqual([
       0,
       expect.stringContaining(`${left} jobs come from another shard and are paid for again: p`),
     ]);
-    expect(server.bodies).toHaveLength(13 + left);
+    expect(server.bodies).toHaveLength(41 + left);
     const report = await batch(['export', ...folders, '--all', '--format', 'jsonl']);
-    expect(report.stdout.trimEnd().split('\n')).toHaveLength(13 + left);
+    expect(report.stdout.trimEnd().split('\n')).toHaveLength(41 + left);
     expect((await batch(['status', ...folders])).stdout).toContain(`${left} answers that no job asks for now`);
     // The answers are those of the shard that the rows are of now.
     for (const names of [folders, folders.toReversed()]) {

@@ -100,7 +100,7 @@ describe('what people are told of jobs that use results of others', () => {
     server.answer = (prompt) => (prompt === other.prompt ? { status: 400 } : undefined);
     await batch(['redo', 'out', 'outline,other']);
     expect((await batch(['status', 'out'])).stdout).toContain(
-      '1 outdated: gateway-cli batch again out --accept-changes  # once those to make again are made, as they may use them\n',
+      '1 outdated: gateway-cli batch again out --accept-changes  # after the rows above, which they may use\n',
     );
   });
 
@@ -147,7 +147,7 @@ describe('a job that uses one without an answer to what that asks now', () => {
     server.answer = () => undefined;
     const next = [
       '1 failed: gateway-cli batch retry out\n',
-      '1 outdated: gateway-cli batch again out --accept-changes\n',
+      '1 outdated: gateway-cli batch again out --accept-changes  # after the rows above, which they may use\n',
     ];
     expect((await batch(['status', 'out'])).stdout).toContain(next.join(''));
     const sent = server.bodies.length;

@@ -109,7 +109,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       of: 'done',
       rows: outdated,
       next: next('again', { flags: '--accept-changes' }),
-      ...(tried > 0 && { before: 'once those to make again are made, as they may use them' }),
+      ...(tried + failed + unknown > 0 && { before: 'after the rows above, which they may use' }),
     },
     // Rows that wait for failed rows can be sent once these are done.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },

@@ -2,7 +2,7 @@ import { decideSlot, isRetried } from './decide.ts';
 import { maxNamed } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
 import { listMissing } from './links.ts';
-import { indexRows, type RowTable } from './table.ts';
+import { hasSameOwn, indexRows, type RowTable } from './table.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { BatchPolicy } from '../types.ts';
 
@@ -149,8 +149,6 @@ export function openRetried(table: RowTable, { policy, state }: Deciding): (plac
     if (was === undefined) return undefined;
     const had = before.slots[was] as number;
     if (slots.has(had, 'wanted') || !isRetried(had, policy, state)) return undefined;
-    const own = before.own.get(was);
-    const isEdited = own === undefined || own !== table.own.get(place);
-    return isEdited && slots.answersOf(had) > 0 ? undefined : had;
+    return hasSameOwn(table, place, before, was) || slots.answersOf(had) === 0 ? had : undefined;
   };
 }

@@ -1,5 +1,5 @@
 import type { Slots } from '../folder/slots.ts';
-import { indexRows, type RowTable } from './table.ts';
+import { hasSameOwn, indexRows, type RowTable } from './table.ts';
 
 /** A row without an answer that is not paid for before the user says so. */
 export interface EditedRow {
@@ -57,21 +57,15 @@ export function findEdited(
     const was = kind > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isLeft = before.edited.has(was);
     const isEdited = kind > 0 ? sameSlot < 0 && orphansOf.has(kind) && !isUnanswered(sameId) : orphans.has(was);
-    const isResharded =
-      isSameShard && was >= 0 && before.others[was] !== 0 && (was === sameSlot || hasOwnOf(was, place));
-    if (isResharded) found.push({ place, kind: 'resharded' });
-    else if (isLeft || isEdited) found.push({ place, kind: !isLeft && hasOwnOf(was, place) ? 'stale' : 'edited' });
+    const isSameOwn = hasSameOwn(table, place, before, was);
+    const wasElsewhere = isSameShard && was >= 0 && before.others[was] !== 0;
+    if (wasElsewhere && (was === sameSlot || isSameOwn)) found.push({ place, kind: 'resharded' });
+    else if (isLeft || isEdited) found.push({ place, kind: isSameOwn && !isLeft ? 'stale' : 'edited' });
   }
   const changed = found.filter(({ kind }) => kind !== 'resharded');
   const foundOf = countBy(changed, ({ place }) => kindOf(table, place));
   const mayBeNew = (kind: number): boolean => kind > 0 && (foundOf.get(kind) ?? 0) > (orphansOf.get(kind) ?? 0);
   return found.map((row) => ({ ...row, mayBeNew: mayBeNew(kindOf(table, row.place)) }));
-
-  /** Whether the row asks the same as before, apart from the answers that it uses. */
-  function hasOwnOf(was: number, place: number): boolean {
-    const own = before.own.get(was);
-    return own !== undefined && own === table.own.get(place);
-  }
 
   /** Whether a row had the same number, was never answered, and is gone: then its place has another question, and no answer is lost. */
   function isUnanswered(sameId: number | undefined): boolean {

@@ -58,15 +58,19 @@ interface AssignedRows {
   stays: ReadonlyMap<number, number>;
   /** Slots that this run makes again though they may have been billed. */
   unsure: ReadonlySet<number>;
-  /** The slots that are to be made again, and the places of those that are so as their answers were cut. */
-  marked: readonly number[];
+}
+
+/** The rows that are to be made again. */
+interface MarkedRows {
+  /** Their slots, and the places of those whose answers were cut and that nobody named. */
+  slots: readonly number[];
   cut: readonly number[];
   /** The rows that `--redo` names, unless an earlier run named the same. */
   newRedo: readonly string[] | undefined;
 }
 
 /** The plan of a run, made before anything is sent. */
-export interface BatchPlan extends ReadRows, Omit<AssignedRows, 'marked' | 'cut' | 'newRedo'>, DecidedRows {
+export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
   /** The rows that this run makes again; undefined if it begins none of that. */
   redo: RedoRecord | undefined;
   /** The rows that were edited, whether this run sends them or not. */
@@ -152,7 +156,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const read = await readRows(options);
   const { shared, table } = read;
   const named = await options.afterAll(read);
-  const assigned = assignRows(table, named, options);
+  const { assigned, marked } = assignRows(table, named, options);
   const { manifest, slots } = options.state;
   const compared = {
     hasOtherFlags: hasOtherFlags(options),
@@ -172,20 +176,20 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     assignSlots(table, manifest.rows, slots);
     throw await editedError(listUnaccepted(find().edited, named, options.policy), { ...options, shared });
   }
-  const { marked, cut, newRedo, ...rows } = assigned;
-  const decided = decideReached(table, { ...rows, cut, edited, named }, options);
+  const decided = decideReached(table, { ...assigned, edited, named }, marked.cut, options);
   // What was not named, or is left by a limit, waits for a run that asks for it.
   for (const { place } of listUnaccepted(changed, named, options.policy))
     if (decided.due[place] !== 1) table.edited.add(place);
   const links = listNewLinks({ table, due: decided.due }, options.state);
-  const redo = describeRedo(newRedo, marked, slots);
-  return { ...read, ...rows, ...decided, redo, edited, links, refused: 0 };
+  const redo = describeRedo(marked, slots);
+  return { ...read, ...assigned, ...decided, redo, edited, links, refused: 0 };
 }
 
 /** Decides which rows are sent. A cut answer that a limit leaves stays as it is: its row is not made again. */
 function decideReached(
   table: RowTable,
-  { cut, ...deciding }: Parameters<typeof decideRows>[1] & Pick<AssignedRows, 'cut'>,
+  deciding: Parameters<typeof decideRows>[1],
+  cut: MarkedRows['cut'],
   options: PlanOptions,
 ): DecidedRows {
   const decided = decideRows(table, deciding, options);
@@ -194,10 +198,9 @@ function decideReached(
   return left.length === 0 ? decided : decideRows(table, deciding, options);
 }
 
-/** The record of the rows that are to be made again. */
+/** The record of the rows that are to be made again, without those that a limit leaves. */
 function describeRedo(
-  rows: AssignedRows['newRedo'],
-  marked: readonly number[],
+  { newRedo: rows, slots: marked }: MarkedRows,
   slots: BatchState['slots'],
 ): RedoRecord | undefined {
   const names = marked.filter((slot) => slots.has(slot, 'again')).map((slot) => slots.nameOf(slot));
@@ -326,7 +329,7 @@ function assignRows(
   table: RowTable,
   named: NamedRows | undefined,
   { policy, shard, state }: PlanOptions,
-): AssignedRows {
+): { assigned: AssignedRows; marked: MarkedRows } {
   const rows = named && [...named].map((place) => describeNamed(table, place, state.slots)).toSorted();
   // An earlier run named the same rows, and left some of them.
   const goesOn = rows !== undefined && state.redo?.join() === rows.join();
@@ -361,9 +364,9 @@ function assignRows(
     waiting.see(place);
   };
   assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot });
-  if (rows === undefined || goesOn) return { isOwn, shardOf, stays, unsure, marked, cut, newRedo: undefined };
-  state.redo = rows;
-  return { isOwn, shardOf, stays, unsure, marked, cut, newRedo: rows };
+  const newRedo = goesOn ? undefined : rows;
+  if (newRedo) state.redo = newRedo;
+  return { assigned: { isOwn, shardOf, stays, unsure }, marked: { slots: marked, cut, newRedo } };
 }
 
 /** Lists what the slots ask that are sent, and tells the state. */

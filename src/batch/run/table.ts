@@ -221,6 +221,17 @@ export function indexRows(table: RowTable): RowIndex {
   };
 }
 
+/** Whether a row that uses others asks the same as one of another table, apart from the answers that it uses. */
+export function hasSameOwn(
+  one: Pick<RowTable, 'own'>,
+  place: number,
+  other: Pick<RowTable, 'own'>,
+  was: number,
+): boolean {
+  const own = one.own.get(place);
+  return own !== undefined && own === other.own.get(was);
+}
+
 /** Whether an answer that a row uses is there, and counts. */
 export function isThere({ slot, generation }: AnswerUse, slots: Slots): boolean {
   return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;

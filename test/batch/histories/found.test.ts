@@ -173,6 +173,11 @@ test('an edited row that the service still has is not what batch retry unknown n
   await expect(played).resolves.toBeUndefined();
 });
 
+test('a failed row that batch retry names is sent with the new answer that it uses', async () => {
+  const policy = { retry: ['failed' as const], redo: [0], onlyNamed: true };
+  await expect(play({ kinds: 1, links: 2 }, [{ replies: ['ok', 'refused'] }, { policy }])).resolves.toBeUndefined();
+});
+
 test.each<['incomplete' | 'unknown', string, Steps]>([
   ['incomplete', 'was cut', [{ replies: ['cut'] }]],
   ['unknown', 'was to be made again', [{}, { policy: { redo: [0] }, replies: ['silent'] }]],

@@ -372,16 +372,19 @@ function checkNamed(
   if (retry.includes('unknown')) return;
   const isMended = ({ id, base }: TableRow): boolean =>
     retry.includes('failed') && before.has(id) && before.get(id) !== base;
-  // A row that uses what is made again asks something new in place of what was cut.
+  const { askedBy, payments } = oracle.gateway;
+  // A row that uses what is made again asks something new in place of what was cut, or failed.
   const wasCut = ({ base }: TableRow): boolean =>
     retry.includes('incomplete') &&
-    oracle.gateway.payments.some(
-      (one) => one.run < run && one.how === 'cut' && one.asked.startsWith(askWith(base, [])),
-    );
+    payments.some((one) => one.run < run && one.how === 'cut' && one.asked.startsWith(askWith(base, [])));
+  const hasFailed = ({ base }: TableRow): boolean =>
+    retry.includes('failed') &&
+    [...askedBy].some(([asked, at]) => at < run && asked.startsWith(askWith(base, [])) && !isAnswered(asked));
+  const isAnswered = (asked: string): boolean => payments.some((one) => one.asked === asked && one.how !== 'broken');
   for (const payment of paid) {
     const wanting = rows.filter((row) => isWantedBy(row, payment, rows, oracle));
-    const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row) || wasCut(row));
-    const isOld = retry.length > 0 && (oracle.gateway.askedBy.get(payment.asked) ?? run) < run;
+    const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row) || wasCut(row) || hasFailed(row));
+    const isOld = retry.length > 0 && (askedBy.get(payment.asked) ?? run) < run;
     assert.ok(isNamed || isOld, `sent what nobody named: ${payment.asked}`);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 // Planning and running.
-export { assignAgain, type BatchPlan, closeUnsent, emptyPlan, planBatch, sentBefore } from './run/plan.ts';
+export { assignAgain, type BatchPlan, emptyPlan, planBatch, sentBefore } from './run/plan.ts';
 export type { EditedRow } from './run/edited.ts';
 export { listIds, nameRows } from './run/row-names.ts';
 export { defaultGraceMs, runBatch, runStream } from './run/run.ts';

@@ -24,8 +24,6 @@ export interface RowKey {
   key: string;
   /** Whether the request has URLs that are still to be fetched. */
   hasUrls: boolean;
-  /** Length of the request; infinite if it has files or URLs. */
-  characters: number;
 }
 
 /**
@@ -35,7 +33,6 @@ export interface RowKey {
 export async function keyRow({ origin, path, format, body }: Question, hashing: Hashing = {}): Promise<RowKey> {
   const uploads = listUploads(body);
   const asked = { path: `${origin}${path}`, body: await describeUploads(body, hashing) };
-  const { key, text } = keyRequest(asked, formatFacts[format].unkeyed);
-  const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
-  return { key, hasUrls: uploads.some(({ url }) => url !== undefined), characters };
+  const { key } = keyRequest(asked, formatFacts[format].unkeyed);
+  return { key, hasUrls: uploads.some(({ url }) => url !== undefined) };
 }

@@ -7,7 +7,7 @@ import { folder, start } from '../faults/program.ts';
 import { textReply } from '../helpers/with-server.ts';
 import { isFull } from '../helpers/full.ts';
 
-/** How many jobs are sent before the run is ended: more than are kept ready in memory. */
+/** How many jobs are sent before the run is ended: many more than are built ahead. */
 const sentJobs = 6000;
 
 /** What the kernel knows of a process: bytes that it has read, and its greatest memory so far. */

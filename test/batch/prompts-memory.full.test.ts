@@ -7,7 +7,7 @@ import { createFolder } from './with-batch.ts';
 
 const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
 const lines = 60_000;
-/** One job of each block of the file or so is of this shard, and kept ready. */
+/** One job of each block of the file or so is of this shard. */
 const shard = '1/240';
 
 /** Greatest resident memory of a dry run, in KiB. */

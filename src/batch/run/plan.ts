@@ -45,8 +45,6 @@ interface ReadRows {
   origin: string;
   /** The gateways of the rows, by `gatewayKey`. */
   gateways: Map<string, BatchGateway>;
-  /** The rows whose requests are kept, by their places: they are not built again before they are sent. */
-  ready: Map<number, { job: Job; prepared: PreparedJob }>;
 }
 
 /** The rows that belong to this run, and those that it makes again. */
@@ -95,7 +93,7 @@ interface BatchGateway {
 }
 
 function emptyRows(table: RowTable, origin: string): ReadRows {
-  return { table, total: 0, built: 0, shared: {}, origin, gateways: new Map(), ready: new Map() };
+  return { table, total: 0, built: 0, shared: {}, origin, gateways: new Map() };
 }
 
 /** The plan of a stream of rows, which are not known before. */
@@ -144,9 +142,6 @@ interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 
 }
 
 type NamedRows = ReadonlySet<number>;
-
-/** The most that is kept ready: a number of jobs, and the characters of their bodies in all. Without it a short batch takes a tenth longer. */
-const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
 /**
  * Reads the table, gives each row its slot, and decides which rows are sent. Throws the errors of its callbacks, or GatewayError
@@ -216,7 +211,6 @@ async function readRows(options: PlanOptions): Promise<ReadRows> {
     ...emptyRows(table, ''),
     index: indexRows(table),
     naming: [],
-    room: maxKept.characters,
   };
   for await (const job of jobs.read(onFault)) {
     signal.throwIfAborted();
@@ -230,8 +224,8 @@ async function readRows(options: PlanOptions): Promise<ReadRows> {
     onChecked();
   }
   await resolveLinks(reading.naming, { ...options, table });
-  const { built, gateways, origin, ready, shared, total } = reading;
-  return { table, total, built, shared, origin, gateways, ready };
+  const { built, gateways, origin, shared, total } = reading;
+  return { table, total, built, shared, origin, gateways };
 }
 
 /** What was read so far: it grows with each row. */
@@ -240,8 +234,6 @@ interface Reading extends PlanOptions, ReadRows {
   index: RowIndex;
   /** The rows that use others. */
   naming: NamingRow[];
-  /** The number of characters that are left for requests that are kept. */
-  room: number;
 }
 
 /** Reads a row into the table. Returns no promise if its key is known. */
@@ -270,7 +262,7 @@ function readRowWith(job: Job, settings: GatewaySettings, reading: Reading): Pro
 }
 
 async function buildRow(job: Job, digest: string | undefined, reading: Reading): Promise<void> {
-  const { gateways, jobs, naming, ready, state, table } = reading;
+  const { gateways, jobs, naming, state, table } = reading;
   const prepared = await jobs.prepare(job);
   addGateway({ settings: prepared.settings, post: prepared.request.post }, gateways);
   const { key, hasOtherParts } = prepared;
@@ -280,10 +272,8 @@ async function buildRow(job: Job, digest: string | undefined, reading: Reading):
   else if (digest !== undefined && !hasOtherParts) table.froms[place] = numberFrom(state.manifest, digest);
   reading.built++;
   reading.onBuilt(place, prepared);
-  // After the first request that is not kept, none is: later ones would be sent before it.
-  reading.room -= ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
-  if (uses || reading.room < 0) await prepared.close();
-  else ready.set(place, { job, prepared });
+  // To keep the requests until they are sent would take memory, and spare a twentieth of the time.
+  await prepared.close();
   await enterRow(job, place, reading);
 }
 
@@ -394,15 +384,6 @@ function listUnaccepted(
   { acceptChanges }: BatchPolicy,
 ): readonly EditedRow[] {
   return acceptChanges ? [] : edited.filter(({ place }) => !named?.has(place));
-}
-
-/** Closes the requests that were built and are not sent. */
-export async function closeUnsent({ ready, due }: BatchPlan): Promise<void> {
-  for (const [place, { prepared }] of ready) {
-    if (due[place] === 1) continue;
-    ready.delete(place);
-    await prepared.close();
-  }
 }
 
 function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>, gateways: ReadRows['gateways']): void {

@@ -124,13 +124,8 @@ export async function* readyJobs(
  */
 export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<PlacedJob, void> {
   const { plan, jobs } = batch;
-  const { due, ready, table } = plan;
+  const { due, table } = plan;
   const isNow = (place: number): boolean => due[place] === 1 && isReady(place, batch);
-  for (const [place, { job }] of ready) {
-    if (!isNow(place)) continue;
-    due[place] = 0;
-    yield { job, place };
-  }
   let left = 0;
   for (let place = 0; place < table.size; place++) if (isNow(place)) left++;
   if (left === 0) return;
@@ -157,20 +152,14 @@ export interface PlacedJob {
   place: number;
 }
 
-/** The job as it was checked, or built again from the file, with the same result. Throws GatewayError batch-edited. */
+/** Builds the request of a job again, with the same result as when it was checked. Throws GatewayError batch-edited. */
 export async function prepareAgain(
   { job, place }: PlacedJob,
   batch: Pick<Batch, 'jobs' | 'plan' | 'state'>,
 ): Promise<ReadyJob> {
   const { jobs, plan, state } = batch;
-  const { table } = plan;
-  const slot = table.slots[place] as number;
-  const kept = plan.ready.get(place);
-  // The plan must not hold the job any more, as its store takes the answer.
-  plan.ready.delete(place);
-  if (kept) return readyJob(job, slot, kept.prepared, state);
   const row = await prepareRow({ job, place }, batch);
-  if (row.prepared) return readyJob(row.job, slot, row.prepared, state);
+  if (row.prepared) return readyJob(row.job, plan.table.slots[place] as number, row.prepared, state);
   throw changedJobError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
 }
 

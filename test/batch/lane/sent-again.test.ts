@@ -42,10 +42,9 @@ test('what one batch taught is known to the next', async ({ open }) => {
   expect(server.batches.map(({ entries }) => entries.length)).toEqual([2, 1, 1]);
 });
 
-test('a second batch takes what is due from a file that was too large to be kept', async ({ open }) => {
+test('a second batch takes what is due from a large file', async ({ open }) => {
   const { batch, folder, server } = await open('completions');
   server.endingOf = (_, body) => ('max_tokens' in body ? refused : { text: 'answer' });
-  // More characters than are kept ready.
   folder.jobs({ id: 'large', prompt: 'x'.repeat(4_500_000) }, ...manyJobs(2).map((job) => ({ ...job, maxTokens: 16 })));
   const ran = await batch();
   expect(ran.stderr).not.toContain('changed during the run');

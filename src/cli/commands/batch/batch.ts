@@ -4,7 +4,6 @@ import {
   type Batch,
   type BatchHooks,
   type BatchJobs,
-  closeUnsent,
   defaultGraceMs,
   enterNewOutdir,
   type FolderLock,
@@ -97,7 +96,6 @@ export async function runJobFile(
   const { planned, lock, checking } = await planJobFile(words, flags, context, hooks);
   const { host, plan, shard, state, outdir } = planned;
   if (flags.estimate) return showEstimate(planned, checking.progress);
-  await closeUnsent(plan);
   checking.stop();
   if (state.run) await noteGone(planned);
   if (flags.dryRun) return showPlan(planned);

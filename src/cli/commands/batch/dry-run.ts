@@ -64,15 +64,14 @@ async function readDue(batch: PlannedBatch) {
     const name = JSON.stringify([job.command, model, service, origin]);
     const known = kinds.get(name) ?? { command: job.command, model, service, origin, jobs: 0 };
     kinds.set(name, { ...known, jobs: known.jobs + 1 });
-    first ??= { id: job.id, body: await readBody(job, place, batch) };
+    first ??= { id: job.id, body: await readBody(job, batch) };
   }
   return { kinds: [...kinds.values()], first };
 }
 
 /** The body of the request of a job, as people are shown it. */
-async function readBody(job: Job, place: number, { jobs, plan }: PlannedBatch): Promise<JsonObject> {
-  const prepared = plan.ready.get(place)?.prepared ?? (await jobs.prepare(job));
-  plan.ready.delete(place);
+async function readBody(job: Job, { jobs }: PlannedBatch): Promise<JsonObject> {
+  const prepared = await jobs.prepare(job);
   const body = describeBody(prepared.request.post.body);
   await prepared.close();
   return body;

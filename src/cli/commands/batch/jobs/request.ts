@@ -115,7 +115,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     if (settings.lane === 'batch') requireBatchable(built, settings);
     const { path, format, body } = (asked ?? built).post;
     const question = { origin: getRequestOrigin(settings), path, format, body };
-    const { key, hasUrls, characters } = await keyRow(question, { known });
+    const { key, hasUrls } = await keyRow(question, { known });
     const isLate = urls.length > 0 || job.uses !== undefined;
     // The efforts in the kept list of models can be others tomorrow.
     const hasOtherParts = isLate || inputs.hasReadFiles() || built.plain.efforts !== undefined;
@@ -124,7 +124,6 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     return {
       key,
       hasUrls,
-      characters,
       hasOtherParts,
       settings,
       request: toPreparedRequest(built, flags),

@@ -2,44 +2,42 @@ import { nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
 
-/** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
+/** Counts the rows of a table by the state of their slots. `isCounted`: whether a row is counted, by its place. */
 export function countRows(
-  table: Pick<RowTable, 'size' | 'slots' | 'edited' | 'parents'>,
-  state: Pick<BatchState, 'links' | 'slots' | 'atService'>,
-  isOwn: (place: number) => boolean = () => true,
+  table: NotedTable,
+  state: NotedState,
+  isCounted: (place: number) => boolean = () => true,
 ): Counts {
-  const outdated = findOutdated(table, state);
-  function* listOwn(): Generator<CountedRow> {
-    for (let place = 0; place < table.size; place++) {
-      const slot = table.slots[place] as number;
-      if (isOwn(place)) yield { slot, state, isEdited: table.edited.has(place), isOutdated: outdated.has(slot) };
-    }
+  const notes = findNotes(table, state);
+  function* listCounted(): Generator<CountedRow> {
+    for (let place = 0; place < table.size; place++)
+      if (isCounted(place)) yield { slot: table.slots[place] as number, state, notes };
   }
-  return countStates(listOwn());
+  return countStates(listCounted());
 }
 
-/** A row by its slot, and the state that has the slot. A row without an answer can be edited, another one outdated. */
+/** A row by its slot, with the state that has the slot, and the notes on the rows of its table. */
 export interface CountedRow {
   slot: number;
   state: Pick<BatchState, 'slots' | 'atService'>;
-  isEdited: boolean;
-  isOutdated: boolean;
+  notes: RowNotes;
 }
 
 /** Counts rows, of one state or of several, by the state of their slots. */
 export function countStates(rows: Iterable<CountedRow>): Counts {
   const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const { slot, state, isEdited, isOutdated } of rows) {
+  const count = (name: keyof Counts): void => void (counts[name] = (counts[name] ?? 0) + 1);
+  for (const { slot, state, notes } of rows) {
     const { slots } = state;
     const told = getToldState(slot, state);
-    counts.jobs++;
-    counts[told] = (counts[told] ?? 0) + 1;
-    if (told === 'pending' && isEdited) counts.edited = (counts.edited ?? 0) + 1;
+    count('jobs');
+    count(told);
+    if (told === 'pending') for (const name of ['edited', 'waiting'] as const) if (notes[name].has(slot)) count(name);
     if (told !== 'done') continue;
-    if (slots.has(slot, 'cut')) counts.incomplete++;
-    if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
-    else if (slots.has(slot, 'tried')) counts.tried = (counts.tried ?? 0) + 1;
-    if (isOutdated) counts.outdated = (counts.outdated ?? 0) + 1;
+    if (slots.has(slot, 'cut')) count('incomplete');
+    if (slots.has(slot, 'again')) count('again');
+    else if (slots.has(slot, 'tried')) count('tried');
+    if (notes.outdated.has(slot)) count('outdated');
   }
   return counts;
 }
@@ -59,53 +57,43 @@ export function getToldState(slot: number, { atService, slots }: Pick<BatchState
   return slots.answersOf(slot) > 0 ? 'done' : 'pending';
 }
 
-type LinkedTable = Pick<RowTable, 'parents' | 'slots'>;
+type NotedTable = Pick<RowTable, 'size' | 'slots' | 'edited' | 'parents'>;
+type NotedState = Pick<BatchState, 'links' | 'slots' | 'atService'>;
 
-/**
- * Finds the slots of rows whose answers were made of other answers than those that the rows they use have now; and the slots of rows that use
- * these: what makes the first again makes them again too.
- */
-export function findOutdated(
-  table: LinkedTable,
-  { links, slots }: Pick<BatchState, 'links' | 'slots'>,
-): ReadonlySet<number> {
-  return findUsers(table, (place, parents) => {
-    // In the folder of another shard, nothing is known of the row.
-    const made = links.get(table.slots[place] as number);
-    const used = parents.map((parent) => table.slots[parent] as number);
-    const uses = used.map((slot) => ({ slot, generation: slots.countingOf(slot) }));
-    return made && made.uses !== nameUses(uses, slots);
-  });
+/** The slots of rows of which more is told than their state, by what earlier runs left and by the rows that they use. */
+export interface RowNotes {
+  edited: ReadonlySet<number>;
+  /** Rows without an answer that cannot be sent before others have theirs. */
+  waiting: ReadonlySet<number>;
+  /** Rows whose answers were made of other answers than those that the rows they use have now, and the rows that use these: all are made again together. */
+  outdated: ReadonlySet<number>;
 }
 
-/** Finds the slots of rows without an answer that wait for rows which failed, or may have been billed, however far. */
-export function findWaiting(table: LinkedTable, { slots }: Pick<BatchState, 'slots'>): ReadonlySet<number> {
-  const stateOf = (place: number) => slots.stateOf(table.slots[place] as number);
-  return findUsers(table, (place, parents) =>
-    stateOf(place) === 'pending' ? parents.some((parent) => ['failed', 'sent'].includes(stateOf(parent))) : undefined,
-  );
-}
-
-/** Finds the slots of rows that are hit, and of all that use these. `isHit` returns undefined for a row that does not count. */
-function findUsers(
-  table: LinkedTable,
-  isHit: (place: number, parents: readonly number[]) => boolean | undefined,
-): ReadonlySet<number> {
-  const found = new Set<number>();
+export function findNotes(table: NotedTable, state: NotedState): RowNotes {
+  const { links, slots } = state;
+  const slotOf = (place: number): number => table.slots[place] as number;
+  const isThere = (slot: number): boolean => ['done', 'incomplete'].includes(slots.stateOf(slot));
+  const waiting = new Set<number>();
+  const outdated = new Set<number>();
   const users = new Map<number, number[]>();
   for (const [place, parents] of table.parents) {
-    const hit = isHit(place, parents);
-    if (hit === undefined) continue;
-    if (hit) found.add(place);
-    for (const parent of parents) {
-      const known = users.get(parent);
-      if (known) known.push(place);
-      else users.set(parent, [place]);
+    const slot = slotOf(place);
+    const used = parents.map(slotOf);
+    if (getToldState(slot, state) === 'pending' && !used.every(isThere)) waiting.add(slot);
+    // In the folder of another shard, nothing is known of the row.
+    const made = links.get(slot);
+    if (made === undefined) continue;
+    const uses = used.map((one) => ({ slot: one, generation: slots.countingOf(one) }));
+    if (made.uses !== nameUses(uses, slots)) outdated.add(slot);
+    for (const one of used) {
+      const known = users.get(one);
+      if (known) known.push(slot);
+      else users.set(one, [slot]);
     }
   }
   // The set grows while it is walked.
-  for (const place of found) for (const user of users.get(place) ?? []) found.add(user);
-  return new Set([...found].map((place) => table.slots[place] as number));
+  for (const slot of outdated) for (const user of users.get(slot) ?? []) outdated.add(user);
+  return { edited: new Set(Array.from(table.edited, slotOf)), waiting, outdated };
 }
 
 /** The number of answers that no row of the table wants. */

@@ -44,7 +44,7 @@ export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { QueuedJob } from './run/queue.ts';
 export { openAssigning } from './run/assign.ts';
-export { listAwaiting, listMissing } from './run/links.ts';
+export { listMissing } from './run/links.ts';
 export { isMoved } from './run/moved.ts';
 export { decideSlot, isLeftToRedo } from './run/decide.ts';
 export type { RowTable } from './run/table.ts';
@@ -89,11 +89,11 @@ export {
   countRows,
   countStates,
   formatCount,
-  findOutdated,
-  findWaiting,
+  findNotes,
   getToldState,
   maxNamed,
   nameSome,
+  type RowNotes,
 } from './counts.ts';
 export { findColumns, toReportRow, rowStates } from './row.ts';
 export type { Column, ReportRow, RowBlocks, RowState } from './row.ts';

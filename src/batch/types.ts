@@ -235,7 +235,7 @@ export interface Counts {
   pending: number;
   /** The number of jobs in provider batches, if there are any. */
   submitted?: number;
-  /** The number of pending jobs that use results of jobs which are not done. Only a run knows it. */
+  /** The number of pending jobs that use results of jobs which are not done, if there are any. */
   waiting?: number;
   /** The number of pending jobs that were edited after they had been answered, and left by a run that sent only what was named, if there are any. */
   edited?: number;

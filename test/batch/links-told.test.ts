@@ -122,14 +122,36 @@ describe('what people are told of jobs that use results of others', () => {
     server.answer = () => ({ status: 400 });
     await batch();
     server.answer = () => undefined;
-    expect((await batch()).stderr).toContain('0 done, 1 failed, 2 not sent yet; 0 are sent now\n');
-    expect((await batch(['--dry-run'])).stdout).toBe('3 jobs checked, 0 to send, 1 failed, 2 not sent yet\n');
-    expect((await batch(['--estimate'])).stdout).toContain('0 jobs to send, 1 failed, 2 not sent yet\n');
+    expect((await batch()).stderr).toContain(
+      '0 done, 1 failed, 2 not sent yet (2 wait for results of other jobs); 0 are sent now\n',
+    );
+    const told = '1 failed, 2 not sent yet (2 wait for results of other jobs)\n';
+    expect((await batch(['--dry-run'])).stdout).toBe(`3 jobs checked, 0 to send, ${told}`);
+    expect((await batch(['--estimate'])).stdout).toContain(`0 jobs to send, ${told}`);
     folder.jobs(outline, chapter, ...manyJobs(1));
-    expect((await batch()).stderr).toContain('0 done, 1 failed, 2 not sent yet; 1 is sent now\n');
+    expect((await batch()).stderr).toContain(
+      '0 done, 1 failed, 2 not sent yet (1 waits for results of other jobs); 1 is sent now\n',
+    );
     expect((await batch(['--retry', 'failed'])).stderr).toContain('1 is sent again, 1 for the first time\n');
   });
 });
+
+test.for([
+  ['--limit 1', { done: 1, pending: 3, waiting: 2 }],
+  ['--max-failures 1 --concurrency 1', { failed: 1, pending: 3, waiting: 2 }],
+] as const)(
+  'status counts the jobs that wait as the summary of a run does that ended early: %s',
+  async ([flags, counts], { server, folder, batch }) => {
+    folder.jobs(...manyJobs(1), outline, chapter, { id: 'title', prompt: 'Name it: {{@chapter.text}}' });
+    server.answer = () => (flags.startsWith('--max-failures') ? { status: 400 } : undefined);
+    const { stderr } = await batch(['jobs.jsonl', '-o', 'out', ...flags.split(' ')]);
+    expect(stderr).toContain('3 not sent yet (2 wait for results of other jobs)\n');
+    const [summary] = folder.lines('summary.json');
+    const status = JSON.parse((await batch(['status', 'out', '--json'])).stdout) as Record<string, unknown>;
+    expect(summary).toMatchObject(counts);
+    expect(status).toMatchObject({ ...counts, states: summary?.['states'] });
+  },
+);
 
 describe('a job that uses one without an answer to what that asks now', () => {
   const edited = { ...outline, prompt: 'Plan another trip' };

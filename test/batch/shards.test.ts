@@ -231,6 +231,28 @@ describe('reports on several folders', () => {
     expect((await batch(['status', 'out-1', 'out-2'])).stdout).toContain('10 jobs: 10 done\n');
   });
 
+  test('a row that a link takes to another shard is not done by its answer in the one before', async ({
+    folder,
+    batch,
+  }) => {
+    const names = ['out-1', 'out-2'];
+    const jobs = manyJobs(40);
+    folder.jobs(...jobs);
+    for (const index of [1, 2]) await batch(shard(index, 2));
+    const used = names.map((name) => folder.lines('jobs.jsonl', name).find(({ id, other }) => id && !other)?.['id']);
+    folder.jobs(...jobs, { id: 'both', prompt: used.map((id) => `{{@${id}.text}}`).join() });
+    // The table is read, and nothing is sent.
+    await batch(['retry', 'out-1']);
+    expect((await batch(['status', ...names])).stdout).toMatch(/^41 jobs: 39 done, 2 not sent yet/);
+    await batch(['retry', 'out-2']);
+    for (const order of [names, names.toReversed()]) {
+      const told = /^41 jobs: 39 done, 2 not sent yet \(1 edited, 1 waits for results of other jobs\)\n/;
+      expect((await batch(['status', ...order])).stdout).toMatch(told);
+      const { stdout } = await batch(['export', ...order, '--format', 'jsonl']);
+      expect(stdout.match(/"state":"pending"/g)).toHaveLength(2);
+    }
+  });
+
   test('answers of folders that were copied of one are reported once', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(6));
     await batch(['jobs.jsonl', '-o', 'out']);

@@ -20,9 +20,8 @@ export interface DecidedRows {
   fresh: number;
   /** The places of the first few of both. */
   first: { again: readonly number[]; fresh: readonly number[] };
-  /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
+  /** The number of rows without an answer that are left for another run, by a limit or as nobody named them. */
   left: number;
-  leftAgain: number;
   /** The rows that wait: an answer that they use is neither there nor comes in this run. They take no place of the limit. */
   held: readonly number[];
 }
@@ -54,7 +53,7 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
   const { due, held } = cutToLimit(open, table, options);
   const isEdited = new Set(edited.map(({ place }) => place));
   const isHeld = new Set(held);
-  const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, fresh: 0, left: 0, leftAgain: 0 };
+  const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, fresh: 0, left: 0 };
   const first: Record<'again' | 'fresh', number[]> = { again: [], fresh: [] };
   const countDue = (kind: 'again' | 'fresh', place: number): void => {
     if (counts[kind]++ < maxNamed) first[kind].push(place);
@@ -66,7 +65,7 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
     const had = findRetried(place) ?? slot;
     const wasSent = slots.answersOf(had) > 0 || slots.stateOf(had) !== 'pending' || slots.has(had, 'again');
     if (due[place] === 0) {
-      counts[wasSent ? 'leftAgain' : 'left']++;
+      if (!wasSent) counts.left++;
       continue;
     }
     counts.toSend++;

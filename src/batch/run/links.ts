@@ -1,5 +1,4 @@
 import { closest, usageError } from '../../library/index.ts';
-import { findWaiting } from '../counts.ts';
 import type { BatchState } from '../folder/state.ts';
 import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';
@@ -141,19 +140,6 @@ export function listMissing(
     const use = uses[at] as AnswerUse;
     return due[parent.place] !== 1 && !atService.has(use.slot) && !isThere(use, slots);
   });
-}
-
-/** The rows that this run could not send, as others were to come first; and those that no run can send before the user says so. */
-export function listAwaiting(
-  batch: LinkedBatch & { plan: Pick<BatchPlan, 'held' | 'isOwn'>; state: BatchState },
-): number[] {
-  const { plan, state } = batch;
-  const { due, isOwn, table } = plan;
-  const waiting = findWaiting(table, state);
-  const held = new Set(plan.held);
-  const isAwaiting = (place: number): boolean =>
-    held.has(place) || waiting.has(table.slots[place] as number) || (due[place] === 1 && !isReady(place, batch));
-  return [...table.links.keys()].filter((place) => isOwn(place) && isAwaiting(place));
 }
 
 /** Whether some rows that waited can be sent now. */

@@ -113,7 +113,6 @@ export function emptyPlan(origin: string): BatchPlan {
     fresh: 0,
     first: { again: [], fresh: [] },
     left: 0,
-    leftAgain: 0,
     held: [],
     edited: [],
     links: [],

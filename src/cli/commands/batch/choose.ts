@@ -3,7 +3,7 @@ import {
   batchFiles,
   type BatchState,
   chooseAnswers,
-  findOutdated,
+  findNotes,
   formatCount,
   isLeftToRedo,
   nameSome,
@@ -67,7 +67,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
     await renewGallery(outdir, context);
   }
   const outdated = [
-    ...(await readIds(findOutdated(state.manifest.rows, state), { folder, slots: state.slots })).values(),
+    ...(await readIds(findNotes(state.manifest.rows, state).outdated, { folder, slots: state.slots })).values(),
   ];
   const document = {
     schema: 'gateway-cli/batch-choose@1',

@@ -3,10 +3,10 @@ import {
   batchFiles,
   countRows,
   type Counts,
+  findNotes,
   formatCount,
   getToldState,
   type JobError,
-  listAwaiting,
   listFailures,
   listIds,
   maxNamed,
@@ -184,9 +184,7 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
 function countLines({ plan, state }: EndedBatch): Counts {
   const { isOwn, refused, table } = plan;
   const counts = countRows(table, state, isOwn);
-  const waiting = table.links.size > 0 ? listAwaiting({ plan, state }).length : 0;
-  const all = { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
-  return waiting > 0 ? { ...all, waiting } : all;
+  return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
 }
 
 /** The summary of a run, with the error that it ends with. */
@@ -228,12 +226,13 @@ async function judgeEnd(
   batch: EndedBatch,
 ): Promise<GatewayError | undefined> {
   const { flags, folder, state, outdir, plan, policy } = batch;
+  const { done, failed, unknown, submitted = 0, tried = 0 } = counts;
   // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
-  const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
-  const excused = stop === undefined ? plan.left + waiting : 0;
-  const excusedAgain = stop === undefined ? plan.leftAgain : 0;
-  const { done, failed, unknown, submitted = 0, again = 0, tried = 0 } = counts;
-  const undone = Math.max(0, counts.pending - excused) + Math.max(0, again + tried - excusedAgain);
+  const held = new Set(plan.held);
+  const isMeant = (place: number): boolean => stop !== undefined || plan.due[place] === 1 || held.has(place);
+  const meant = countRows(plan.table, state, (place) => plan.isOwn(place) && isMeant(place));
+  const excused = stop !== undefined || policy.onlyNamed ? 0 : (meant.waiting ?? 0);
+  const undone = meant.pending - excused + (meant.again ?? 0) + tried;
   if (failed + unknown + undone + (flags.wait === false ? 0 : submitted) === 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
@@ -260,17 +259,18 @@ async function judgeEnd(
 
 const eachHasError = 'each line with "ok":false has its error; a job without a line was not sent';
 
-/** The jobs that others wait for, with their states. */
+/** The jobs that others wait for, with their states; undefined if the next run sends them. */
 async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const { plan, state } = batch;
-  const waiting = listAwaiting(batch);
-  if (waiting.length === 0) return undefined;
   const { table } = plan;
+  const notes = findNotes(table, state);
+  const waiting = listPlaces(table, (slot, place) => plan.isOwn(place) && notes.waiting.has(slot));
   const slotOf = (place: number): number => table.slots[place] as number;
   const isOpen = (place: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slotOf(place)));
   const places = [
     ...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []).map(({ place }) => place)),
   ].filter(isOpen);
+  if (places.every((place) => getToldState(slotOf(place), state) === 'pending')) return undefined;
   places.sort((a, b) => a - b);
   const ids = await listIdsOf(places, batch);
   const named = ids.map((id, at) => `${id} (${stateNames[getToldState(slotOf(places[at] as number), state)]})`);

@@ -6,11 +6,12 @@ import {
   countStates,
   type Counts,
   findHolder,
-  findOutdated,
+  findNotes,
   formatCount,
   getToldState,
   type KnownBatch,
   listVariations,
+  type RowNotes,
   type Variation,
 } from '../../../batch/index.ts';
 import { toTypedFolder } from './kept-command.ts';
@@ -31,8 +32,7 @@ export interface BatchFolder extends KnownBatch {
   holder: Awaited<ReturnType<typeof findHolder>>;
   /** The rows of the folder are those of the first folder of the report. */
   isSameTable: boolean;
-  /** Slots whose answers were made of an earlier answer. */
-  outdated: ReadonlySet<number>;
+  notes: RowNotes;
 }
 
 /** Reads the folder of a batch, or those of its shards. Tells of a shard that is not among them, and of a folder with another table. */
@@ -42,8 +42,8 @@ export async function readFolders(names: readonly string[], context: Context): P
     const found = await readBatchFolder(name, context);
     const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
     const holder = await findHolder(found.folder);
-    const outdated = findOutdated(found.state.manifest.rows, found.state);
-    const read = { name, typed, ...found, holder, outdated, isSameTable: true };
+    const notes = findNotes(found.state.manifest.rows, found.state);
+    const read = { name, typed, ...found, holder, notes, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);
@@ -95,14 +95,10 @@ export function countFolder({ state }: Pick<BatchFolder, 'state'>): Counts {
 export function countFolders(folders: readonly BatchFolder[]): Counts {
   const [first, ...others] = folders as [BatchFolder, ...BatchFolder[]];
   if (others.length === 0) return countFolder(first);
-  const editedSlots = folders.map(({ state: { manifest } }) => {
-    const { edited, slots } = manifest.rows;
-    return new Set(Array.from(edited, (place) => slots[place]));
-  });
   function* listCounted(): Generator<CountedRow> {
     for (const { at, slot } of listFound(folders)) {
-      const { outdated, state } = folders[at] as BatchFolder;
-      yield { slot, state, isEdited: editedSlots[at]?.has(slot) === true, isOutdated: outdated.has(slot) };
+      const { notes, state } = folders[at] as BatchFolder;
+      yield { slot, state, notes };
     }
   }
   return countStates(listCounted());
@@ -135,18 +131,21 @@ export interface FoundSlot {
 }
 
 /**
- * Finds the folder that has the state of a row, and its slot there: the folder of its shard, unless that has not sent it. Only that knows
- * which of equal rows has which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
+ * Finds the folder that has the state of a row, and its slot there: the folder of its shard, or, if that is not among them, one that has sent
+ * it. Only the former knows which of equal rows has which answer; if it has another table, its places tell nothing, and the slot is looked up
+ * by its name.
  */
 export function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
-  let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
-  if (folders.length === 1) return best;
+  const { manifest: table, slots } = (folders[0] as BatchFolder).state;
+  if (folders.length === 1) return { at: 0, slot: slots.findNamed(name) };
+  const shard = table.rows.others[place] || table.header?.shard?.index;
+  let best = { at: 0, slot: -1, rank: -1 };
   for (const [at, { isSameTable, state }] of folders.entries()) {
-    const isOwner = isSameTable && state.manifest.rows.others[place] === 0;
-    const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
-    if (getToldState(slot, state) === 'pending') continue;
-    best = { at, slot };
-    if (isOwner) return best;
+    const { manifest, slots } = state;
+    const isOwner = isSameTable ? manifest.rows.others[place] === 0 : manifest.header?.shard?.index === shard;
+    const slot = isSameTable && isOwner ? (manifest.rows.slots[place] as number) : slots.findNamed(name);
+    const rank = (isOwner ? 2 : 0) + (getToldState(slot, state) === 'pending' ? 0 : 1);
+    if (rank > best.rank) best = { at, slot, rank };
   }
   return best;
 }

@@ -183,12 +183,12 @@ const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in th
 function createReportRow(
   { row, slot }: ReportedRow,
   document: JsonObject | undefined,
-  { state: batch, holder, outdated }: BatchFolder,
+  { state: batch, holder, notes }: BatchFolder,
 ): ReportRow {
   const { id, version, name, command, prompt } = row;
   const state = getRowState(batch, slot);
   const hasAnswer = document !== undefined && batch.slots.answersOf(slot) > 0;
-  const isNow = !hasAnswer || version === 'earlier' || !outdated.has(slot);
+  const isNow = !hasAnswer || version === 'earlier' || !notes.outdated.has(slot);
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);

@@ -168,7 +168,9 @@ function describeBilled({ state, rows, kept = 0 }: StateRows): string[] {
 }
 
 function describePart({ state, rows }: StateRows): string {
-  return state === 'waiting' ? `${rows} wait for results of other jobs` : `${rows} ${state}`;
+  return state === 'waiting'
+    ? `${rows} ${rows === 1 ? 'waits' : 'wait'} for results of other jobs`
+    : `${rows} ${state}`;
 }
 
 /**

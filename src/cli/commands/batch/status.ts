@@ -4,7 +4,6 @@ import {
   type Counts,
   describeRun,
   describeTimes,
-  findWaiting,
   findWithoutImage,
   formatCount,
   type JobError,
@@ -73,12 +72,9 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const { slots, manifest } = state;
   const counts = countFolder(one);
   const { error, spent } = holder ? {} : await readSummary(folder, counts);
-  // Of a run that works, it is unknown what comes of the rows that others wait for.
-  const waitFor = holder ? new Set<number>() : findWaiting(manifest.rows, state);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const isOwn = (place: number): boolean => manifest.rows.others[place] === 0;
   const leftToRedo = listLeftToRedo(manifest.rows, state, isOwn).map((place) => wanted[place] as number);
-  const waiting = wanted.filter((slot, place) => isOwn(place) && waitFor.has(slot)).length;
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
   const named = new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]);
@@ -95,7 +91,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
       wanted.filter((slot) => gone.has(slot)),
       nameSlot,
     ),
-    states: listStates(waiting > 0 ? { ...counts, waiting } : counts, {
+    states: listStates(counts, {
       folder: manifest.header?.command && typed,
       spent: typeof spent === 'string' ? spent : undefined,
       billing: readBilling(state),

@@ -45,8 +45,8 @@ export function countStates(rows: Iterable<CountedRow>): Counts {
 type ToldState = keyof Pick<Counts, 'done' | 'failed' | 'unknown' | 'pending' | 'submitted'>;
 
 /**
- * The state of a row as people are told it, by its slot; -1 is a slot that the batch does not have. A row that is to be made again is done:
- * its answer counts until then.
+ * The state of a row as people are told it, by its slot; -1 is a slot that the batch does not have. A row that is to be made again is told as
+ * what it was until then: done, as its answer counts, or, without one, failed or unknown.
  */
 export function getToldState(slot: number, { atService, slots }: Pick<BatchState, 'slots' | 'atService'>): ToldState {
   if (slot < 0) return 'pending';
@@ -54,7 +54,9 @@ export function getToldState(slot: number, { atService, slots }: Pick<BatchState
   const state = slots.stateOf(slot);
   if (state === 'failed') return 'failed';
   if (state === 'sent') return 'unknown';
-  return slots.answersOf(slot) > 0 ? 'done' : 'pending';
+  if (slots.answersOf(slot) > 0) return 'done';
+  if (!slots.has(slot, 'again')) return 'pending';
+  return slots.has(slot, 'tried') ? 'failed' : 'unknown';
 }
 
 type NotedTable = Pick<RowTable, 'size' | 'slots' | 'edited' | 'parents'>;

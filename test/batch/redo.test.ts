@@ -210,6 +210,25 @@ describe('--redo that ended before its jobs were made again', () => {
   });
 });
 
+test('rows without an answer that --redo names are told as failed or unknown until they are made', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.jobs(...manyJobs(3));
+  server.answer = (prompt) => (prompt === 'p2' ? { status: 400 } : prompt === 'p3' ? { drop: true } : undefined);
+  await batch(['--retries', '0']);
+  server.answer = () => undefined;
+  const was = '1 done, 1 failed, 1 unknown (may have been billed)';
+  const limited = await batch(['redo', 'out', 'p2,p3', '--limit', '1']);
+  expect([limited.code, limited.stderr]).toEqual([13, expect.stringContaining(`${was}; 1 is sent again\n`)]);
+  const left = '1 unknown: gateway-cli batch retry out unknown  # may be billed twice\n';
+  expect(limited.stderr).toContain(`2 done, 1 unknown (may have been billed)\n  ${left}`);
+  expect((await batch(['status', 'out'])).stdout).toMatch(new RegExp(`^3 jobs: 2 done, 1 unknown [^]*\n${left}$`));
+  const again = await batch(['retry', 'out', 'unknown']);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('p3 (row 3) (1 may be billed twice)\n')]);
+});
+
 describe('--redo of jobs that use results of others', () => {
   const trip = [
     { id: 'outline', prompt: 'Plan' },

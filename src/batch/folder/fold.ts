@@ -132,6 +132,8 @@ export function isCovered(off: number, { covered }: Pick<Fold, 'covered'>): bool
 
 /** Makes a slot pending again. Its answer stays the answer of its row until a new one comes. */
 export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
+  // Whether it had failed, or may have been billed, is told until then.
+  if (slots.stateOf(slot) === 'sent') slots.setFlag(slot, 'tried', false);
   slots.setFlag(slot, 'again');
   slots.setState(slot, 'pending');
 }

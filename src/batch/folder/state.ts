@@ -1,3 +1,4 @@
+import { getToldState } from '../counts.ts';
 import type { JobError } from '../types.ts';
 import { type Fold, applyRecord, newFold, settleRun } from './fold.ts';
 import { newManifest, type Manifest } from './manifest.ts';
@@ -110,7 +111,9 @@ export function hasOpenSlots({ slots }: Pick<BatchState, 'slots'>): boolean {
  * and slots that are settled since: nothing is to be done for these.
  */
 export function listFailures({ failures, atService, slots }: BatchState): Map<number, JobError> {
-  const isOpen = (slot: number): boolean =>
-    slots.has(slot, 'tried') || ['sent', 'failed'].includes(slots.stateOf(slot));
-  return new Map([...failures].filter(([slot]) => isOpen(slot) && !atService.has(slot) && slots.has(slot, 'wanted')));
+  const isOpen = (slot: number): boolean => {
+    const told = getToldState(slot, { atService, slots });
+    return told === 'done' ? slots.has(slot, 'tried') : told === 'failed' || told === 'unknown';
+  };
+  return new Map([...failures].filter(([slot]) => isOpen(slot) && slots.has(slot, 'wanted')));
 }

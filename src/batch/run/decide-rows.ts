@@ -1,5 +1,5 @@
 import { decideSlot, isRetried } from './decide.ts';
-import { maxNamed } from '../counts.ts';
+import { getToldState, maxNamed } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
 import { listMissing } from './links.ts';
 import { hasSameOwn, indexRows, type RowTable } from './table.ts';
@@ -47,7 +47,6 @@ export interface Deciding {
 /** Decides which rows are sent, in the order of the file, and counts them. */
 export function decideRows(table: RowTable, deciding: ComparedRows, options: Deciding): DecidedRows {
   const { edited, isOwn, unsure } = deciding;
-  const { slots } = options.state;
   const findRetried = openRetried(table, options);
   const open = findOpen(table, { ...deciding, findRetried }, options);
   const { due, held } = cutToLimit(open, table, options);
@@ -63,15 +62,15 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
     if (open[place] === 0 || isHeld.has(place)) continue;
     const slot = table.slots[place] as number;
     const had = findRetried(place) ?? slot;
-    const wasSent = slots.answersOf(had) > 0 || slots.stateOf(had) !== 'pending' || slots.has(had, 'again');
+    const told = getToldState(had, options.state);
     if (due[place] === 0) {
-      if (!wasSent) counts.left++;
+      if (told === 'pending') counts.left++;
       continue;
     }
     counts.toSend++;
-    if (wasSent) countDue('again', place);
+    if (told !== 'pending') countDue('again', place);
     else if (!isEdited.has(place)) countDue('fresh', place);
-    if (slots.stateOf(had) === 'sent' || unsure.has(slot)) counts.twice++;
+    if (told === 'unknown' || unsure.has(slot)) counts.twice++;
   }
   return { ...counts, first, due, held };
 }

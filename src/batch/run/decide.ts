@@ -1,3 +1,4 @@
+import { getToldState } from '../counts.ts';
 import type { Fold } from '../folder/fold.ts';
 import type { SlotState } from '../folder/slots.ts';
 import type { BatchPolicy } from '../types.ts';
@@ -25,10 +26,9 @@ export function isRetried(
   { retry }: ResendPolicy,
   { slots, atService }: Pick<Fold, 'slots' | 'atService'>,
 ): boolean {
-  if (atService.has(slot)) return false;
-  const state = slots.stateOf(slot);
-  if (state === 'failed' || state === 'sent') return retry?.includes(state === 'failed' ? state : 'unknown') === true;
-  return slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
+  const told = getToldState(slot, { slots, atService });
+  if (told === 'failed' || told === 'unknown') return retry?.includes(told) === true;
+  return told === 'done' && slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
 }
 
 /**

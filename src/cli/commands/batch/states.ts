@@ -125,7 +125,7 @@ export function readBilling(state: BatchState): Billing {
   const maybe = [...listFailures(state)].filter(([, { billed }]) => billed !== 'no').map(([slot]) => slot);
   return {
     kept: [...state.failures].filter(isKept).length,
-    failed: maybe.some((slot) => state.slots.stateOf(slot) === 'failed'),
+    failed: maybe.some((slot) => getToldState(slot, state) === 'failed'),
     again: maybe.some((slot) => state.slots.has(slot, 'tried') && state.slots.answersOf(slot) > 0),
   };
 }

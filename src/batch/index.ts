@@ -95,5 +95,5 @@ export {
   nameSome,
   type RowNotes,
 } from './counts.ts';
-export { findColumns, toReportRow, rowStates } from './row.ts';
+export { findColumns, toReportRow } from './row.ts';
 export type { Column, ReportRow, RowBlocks, RowState } from './row.ts';

@@ -3,9 +3,7 @@ import { findImageName } from './folder/results.ts';
 import { batchFiles, type JobError } from './types.ts';
 
 /** The state of a job in a report. */
-export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;
-
-export type RowState = (typeof rowStates)[number];
+export type RowState = 'done' | 'failed' | 'unknown' | 'pending';
 
 /** One job of a batch in a report. An absent field is unknown. */
 export interface ReportRow {

@@ -76,6 +76,7 @@ test('status counts the earlier answers, and export --all has each with the word
     ['p2', 'earlier', 'p2=2', 'p2 no. 2'],
   ]);
   expect((await batch(['export', 'out', '--all', '--format', 'junit'])).stdout).toContain('tests="4"');
+  expect((await batch(['export', 'out', '--all', '--format', 'md'])).stdout).toMatch(/^## out: 2 done\n/);
   expect((await batch(['choose', 'out', 'p2=1'])).code).toBe(0);
   expect((await rows('--all')).slice(1).map((row) => row.slice(2))).toEqual([
     [undefined, 'p2 no. 1'],

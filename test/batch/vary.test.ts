@@ -279,6 +279,22 @@ describe('--vary', () => {
     ]);
   });
 
+  test('earlier answers come after their row with --all', async ({ folder, batch }) => {
+    writeRows(folder, ['x', 'y']);
+    await batch([...argv, '--vary', 'model=a,b']);
+    await batch(['redo', 'out', '1,row-000002+model=a']);
+    const [head = '', ...rows] = table((await batch(['export', 'out', '--all'])).stdout);
+    const columns = head.split(',');
+    const shown = ['id', 'version', 'choose'].map((name) => columns.indexOf(name));
+    expect(rows.map((row) => shown.map((at) => row.split(',')[at]))).toEqual([
+      ['row-000001', 'now', ''],
+      ['row-000001+model=a', 'earlier', 'row-000001+model=a=1'],
+      ['row-000001+model=b', 'earlier', 'row-000001+model=b=1'],
+      ['row-000002', 'now', ''],
+      ['row-000002+model=a', 'earlier', 'row-000002+model=a=1'],
+    ]);
+  });
+
   test('the reports of shards have the variations of a row in one line', async ({ server, folder, batch }) => {
     writeRows(folder, ['v', 'w', 'x', 'y', 'z']);
     for (const n of [1, 2])

@@ -10,7 +10,7 @@ plain.each([
   ['www.example.org', 'www\u200b.example'],
 ])('md makes no link and no mention of %s', async (text, shown) => {
   const rows = [toReportRow({ id: 'a', state: 'done' }, { text })];
-  const about = { name: 'out', counts: { done: 1, failed: 0, unknown: 0, pending: 0 } };
+  const about = { title: 'out: 1 done' };
   const line = await textOf(markdownReport({ columns: await findColumns([rows]), rows: [rows] }, about));
   expect(line).toContain(shown.replace('\\#', '#'));
 });

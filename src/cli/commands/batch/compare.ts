@@ -7,7 +7,16 @@ import {
   type RowState,
   type Variation,
 } from '../../../batch/index.ts';
-import { addCost, closest, type Cost, isObject, numberField, shellWord, usageError } from '../../../library/index.ts';
+import {
+  addCost,
+  append,
+  closest,
+  type Cost,
+  isObject,
+  numberField,
+  shellWord,
+  usageError,
+} from '../../../library/index.ts';
 import { toTemplateText } from '../../input/template-variables.ts';
 import type { Table } from './reports.ts';
 
@@ -28,26 +37,28 @@ export async function* joinVariations(
   variations: readonly Variation[],
 ): AsyncGenerator<readonly ReportRow[], void> {
   let group: VariedJob[] = [];
+  let earlier: ReportRow[] = [];
   for await (const block of jobs) {
     const rows: ReportRow[] = [];
     for (const job of block) {
-      // An answer that can be chosen is named on a line of its own, and parts no group.
+      // An answer that can be chosen is named on a line of its own, after its row, and parts no group.
       if (job.choose !== undefined) {
-        rows.push(job);
+        (group.length > 0 ? earlier : rows).push(job);
         continue;
       }
       const found = parseVariedId(job.id, variations);
       const next = found && { of: found.id, label: found.variation.label, job };
       if (group.length > 0 && !group.every((one) => next && belongTogether(one, next))) {
         rows.push(joinGroup(group));
-        group = [];
+        append(rows, earlier);
+        [group, earlier] = [[], []];
       }
       if (next) group.push(next);
       else rows.push(job);
     }
     yield rows;
   }
-  if (group.length > 0) yield [joinGroup(group)];
+  if (group.length > 0) yield [joinGroup(group), ...earlier];
 }
 
 function belongTogether(one: VariedJob, other: VariedJob): boolean {

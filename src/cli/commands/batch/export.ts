@@ -1,19 +1,21 @@
 import { extname } from 'node:path';
 import type { Command } from 'commander';
-import { findColumns, type RowBlocks, type Variation } from '../../../batch/index.ts';
+import { type Counts, findColumns, type RowBlocks, type Variation } from '../../../batch/index.ts';
 import { joinVariations, listVariationColumns, requireVaried, sumBy } from './compare.ts';
 import { promptfooReport } from './promptfoo.ts';
-import { jsonReport, junitReport, markdownReport, type ReportFacts, type Table, tableReport } from './reports.ts';
+import { jsonReport, junitReport, markdownReport, type Table, tableReport } from './reports.ts';
 import { requireFreeTarget, writeReport } from './report-file.ts';
 import {
   type BatchFolder,
   chooseReportName,
+  countFolders,
   joinStates,
   listFolderVariations,
   readFolders,
   warnUnreadable,
 } from './folders.ts';
-import { countReported, readReportRows } from './report-rows.ts';
+import { countOthers, readReportRows } from './report-rows.ts';
+import { describeStates, listStates } from './states.ts';
 import { shellWord, usageError } from '../../../library/index.ts';
 import type { Action, Context, CommandEnd } from '../../context.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
@@ -54,8 +56,10 @@ async function runExport(
   await warnUnreadable(folders, context);
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const counts = countReported(folders, { all });
-  const report = await openReport(format, { folders, counts, flags });
+  const counts = countFolders(folders);
+  const { aside, earlier } = all ? countOthers(folders) : { aside: 0, earlier: 0 };
+  const rows = counts.jobs + aside + earlier;
+  const report = await openReport(format, { folders, counts, rows, flags });
   progress.stop();
   if (output === '-') {
     for await (const text of report) {
@@ -66,7 +70,6 @@ async function runExport(
   }
   await writeReport(output, report, { force, context });
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
-  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return { document: { schema: 'gateway-cli/batch-export@1', path: output, format, rows } };
 }
 
@@ -95,14 +98,15 @@ function chooseFormat({ output = '-', format: given, bom, delimiter }: ExportFla
 
 interface ReportInput {
   folders: readonly BatchFolder[];
-  counts: ReportFacts['counts'];
+  counts: Counts;
+  rows: number;
   flags: ExportFlags;
 }
 
 /** The text of a report. Its rows are read once; the rows of a table twice, as any row can bring a column. Throws GatewayError usage. */
 async function openReport(
   format: ExportFormat,
-  { folders, counts, flags }: ReportInput,
+  { folders, counts, rows, flags }: ReportInput,
 ): Promise<AsyncIterable<string>> {
   const { by, all } = flags;
   const header = folders[0]?.state.manifest.header;
@@ -113,11 +117,11 @@ async function openReport(
   if (format === 'promptfoo') return promptfooReport(jobs(), { name, variations });
   if (format === 'junit') {
     const { durationMs, beganAt } = joinStates(folders.map(({ state }) => state));
-    return junitReport(jobs(), { name, counts, durationMs, beganAt });
+    return junitReport(jobs(), { name, counts, rows, durationMs, beganAt });
   }
   const encode = <Row extends object>(table: Table<Row>): AsyncIterable<string> => {
     if (format === 'jsonl') return jsonReport(table.rows);
-    if (format === 'md') return markdownReport(table, { name, counts });
+    if (format === 'md') return markdownReport(table, { title: `${name}: ${describeStates(listStates(counts))}` });
     return tableReport(table, { delimiter: format === 'tsv' ? '\t' : (flags.delimiter ?? ','), bom: flags.bom });
   };
   if (keys.length > 0) return encode(await sumBy(keys, jobs(), variations));

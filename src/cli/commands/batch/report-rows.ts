@@ -93,14 +93,6 @@ function getRowState(state: BatchState, slot: number): RowState {
   return told === 'submitted' ? 'unknown' : told;
 }
 
-/** The number of rows of a report in each state. */
-export function countReported(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
-  const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const { at, slot } of listFound(folders)) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
-  const { aside, earlier } = all ? countOthers(folders) : { aside: 0, earlier: 0 };
-  return { ...counts, done: counts.done + aside + earlier };
-}
-
 /**
  * Reads the rows of a report with their results, in the order of the table; other answers of a row come after it. Rows whose results
  * were read together come together; if results are large, these are few.

@@ -1,4 +1,4 @@
-import { type Column, type ReportRow, type RowBlocks, type RowState, rowStates } from '../../../batch/index.ts';
+import type { Column, Counts, ReportRow, RowBlocks } from '../../../batch/index.ts';
 import { isoTime } from '../../../library/index.ts';
 import { createLineWriter } from '../../output/csv.ts';
 import { jsonLine } from '../../terminal/escape.ts';
@@ -9,11 +9,13 @@ export interface Table<Row> {
   rows: RowBlocks<Row>;
 }
 
-/** The facts of the whole batch in a report. */
-export interface ReportFacts {
+/** The facts of the whole batch in a report for CI. */
+interface ReportFacts {
   /** The name of the batch's folder. */
   name: string;
-  counts: Readonly<Record<RowState, number>>;
+  counts: Pick<Counts, 'failed' | 'unknown' | 'pending' | 'submitted'>;
+  /** The number of rows of the report. */
+  rows: number;
   durationMs: number;
   /** Wall clock of the first run, ms since 1970. */
   beganAt: number | undefined;
@@ -40,15 +42,14 @@ const maxBytes = 1024 * 1024;
 /** Room for the note on rows that do not fit, in bytes. */
 const noteBytes = 256;
 
-/** A heading with counts and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
+/** A heading and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
 export async function* markdownReport<Row>(
   { columns, rows }: Table<Row>,
-  { name, counts }: Pick<ReportFacts, 'name' | 'counts'>,
+  { title }: { title: string },
   most = maxBytes,
 ): AsyncGenerator<string, void> {
-  const stateCounts = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
   const titles = columns.map((column) => escapeCell(column.name));
-  const head = `## ${escapeCell(name)}: ${stateCounts.join(', ') || 'no jobs'}\n\n${markdownRow(titles)}${markdownRow(titles.map(() => '---'))}`;
+  const head = `## ${escapeCell(title)}\n\n${markdownRow(titles)}${markdownRow(titles.map(() => '---'))}`;
   yield head;
   let bytes = Buffer.byteLength(head) + noteBytes;
   let left = 0;
@@ -84,21 +85,21 @@ function escapeCell(text: string): string {
 
 /** JUnit's XML, as the test views of GitHub and GitLab read it: failed jobs fail, unknown ones are errors, pending ones skipped. */
 export async function* junitReport(
-  rows: RowBlocks,
-  { name, counts, durationMs, beganAt }: ReportFacts,
+  blocks: RowBlocks,
+  { name, counts, rows, durationMs, beganAt }: ReportFacts,
 ): AsyncGenerator<string, void> {
-  const { done, failed, unknown, pending } = counts;
+  const { failed, unknown, pending, submitted = 0 } = counts;
   const sums = attributes({
-    tests: done + failed + unknown + pending,
+    tests: rows,
     failures: failed,
-    errors: unknown,
+    errors: unknown + submitted,
     time: toSecondsText(durationMs),
   });
   const timestamp = beganAt === undefined ? undefined : isoTime(beganAt)?.slice(0, 19);
   yield '<?xml version="1.0" encoding="UTF-8"?>\n';
   yield `<testsuites${attributes({ name: 'gateway-cli batch' })}${sums}>\n`;
   yield `  <testsuite${attributes({ name })}${sums}${attributes({ skipped: pending, timestamp })}>\n`;
-  for await (const block of rows) yield block.map(testCase).join('');
+  for await (const block of blocks) yield block.map(testCase).join('');
   yield '  </testsuite>\n</testsuites>\n';
 }
 

@@ -39,11 +39,11 @@ export type BatchEvent =
   | { type: 'sent-again'; jobs: number; names: string }
   /** Jobs are left at the service, in provider batches that are known to be there or may be. */
   | { type: 'left-at-service'; jobs: number; isCreated: boolean; isWaitedFor: boolean }
-  | { type: 'waiting'; batches: () => readonly ProviderBatch[] }
+  | { type: 'polling'; batches: () => readonly ProviderBatch[] }
   | { type: 'polled'; mark: string; info: BatchInfo }
   /** All provider batches were polled, and the next poll is not due yet. */
-  | { type: 'waiting-on' }
-  | { type: 'waited' }
+  | { type: 'polled-all' }
+  | { type: 'polling-ended' }
   /** A provider batch cannot be polled with this API key, or for now. */
   | { type: 'poll-failed'; error: GatewayError }
   | { type: 'not-found'; what: string }

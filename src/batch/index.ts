@@ -4,8 +4,9 @@
  */
 
 // Planning and running.
-export { assignAgain, type BatchPlan, emptyPlan, planBatch, sentBefore } from './run/plan.ts';
-export type { EditedRow } from './run/edited.ts';
+export { type BatchPlan, emptyPlan, planBatch, sentBefore } from './run/plan.ts';
+export { readRows } from './run/read-rows.ts';
+export type { ChangedRow } from './run/changed.ts';
 export { listIds, nameRows } from './run/row-names.ts';
 export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
 export type { ResultPrinter, Stop } from './run/runner.ts';
@@ -43,10 +44,10 @@ export { keyRow } from './key.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { QueuedJob } from './run/queue.ts';
-export { openAssigning } from './run/assign.ts';
-export { listMissing } from './run/links.ts';
+export { assignAgain, openAssigning } from './run/assign.ts';
+export { listAwaited } from './run/links.ts';
 export { isMoved } from './run/moved.ts';
-export { decideSlot, isLeftToRedo } from './run/decide.ts';
+export { decideSlot, isLeftToRedo, isRetried } from './run/decide.ts';
 export type { RowTable } from './run/table.ts';
 
 export { listVariations, parseVariedId } from './vary.ts';
@@ -74,7 +75,7 @@ export {
   describeTimes,
   giveUpNotice,
   listOpenProviderBatches,
-  listWaiting,
+  listAtService,
   notFoundHint,
 } from './lane/provider-batches.ts';
 export type { ProviderBatch } from './lane/provider-batches.ts';

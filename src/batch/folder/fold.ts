@@ -13,7 +13,7 @@ import { type Place, Slots, type SlotState } from './slots.ts';
 import {
   finalSteps,
   findProviderBatch,
-  listWaiting,
+  listAtService,
   newProviderBatch,
   type ProviderBatch,
 } from '../lane/provider-batches.ts';
@@ -248,8 +248,8 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
   const { mark, step, slots: names = [] } = record;
   const { slots, providerBatches, atService } = fold;
   if (step === 'planned') {
-    const held = names.map((name) => slots.addNamed(name));
-    providerBatches.set(mark, newProviderBatch(record, held));
+    const planned = names.map((name) => slots.addNamed(name));
+    providerBatches.set(mark, newProviderBatch(record, planned));
     return;
   }
   const known = providerBatches.get(mark);
@@ -266,13 +266,14 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
   if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];
   if (step === 'dropped') restoreBatch(known, fold);
   if (!finalSteps.has(step)) return;
-  for (const slot of listWaiting(known, fold)) atService.delete(slot);
+  for (const slot of listAtService(known, fold)) atService.delete(slot);
   providerBatches.delete(mark);
 }
 
 /** Gives the slots of a provider batch that does not exist, and that still wait for it, their states before. */
-function restoreBatch({ mark, slots: held, before }: ProviderBatch, { slots, atService }: Fold): void {
-  for (const [at, slot] of held.entries()) {
+function restoreBatch(batch: ProviderBatch, { slots, atService }: Fold): void {
+  const { mark, before } = batch;
+  for (const [at, slot] of batch.slots.entries()) {
     if (atService.get(slot) !== mark) continue;
     const state = before[at];
     if (state !== undefined) slots.setState(slot, state);

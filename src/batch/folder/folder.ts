@@ -22,7 +22,7 @@ import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import type { BatchState } from './state.ts';
-import { markWanted } from '../run/edited.ts';
+import { markWanted } from '../run/table.ts';
 
 /** The batch of a folder, as its files tell it. */
 export interface KnownBatch extends LostEnds {

@@ -40,13 +40,13 @@ export async function lockFolder(folder: string, times?: LockTimes): Promise<Fol
   });
   if ('heldBy' in lock) throw lockedError(path, lock.heldBy);
   const requireOwnLock = (isOwn: () => boolean): void => {
-    let held;
+    let isHeld;
     try {
-      held = isOwn();
+      isHeld = isOwn();
     } catch (error) {
       throw cannotWrite(path, error);
     }
-    if (!held) throw lockLostError(lock.takenBy());
+    if (!isHeld) throw lockLostError(lock.takenBy());
   };
   return {
     takenFrom: lock.takenFrom,

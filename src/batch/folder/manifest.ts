@@ -165,17 +165,10 @@ function noteKey({ memo }: Manifest, from: string, first: number): void {
   memo.setPlace(memo.add(from), { off: first, len: 1 });
 }
 
-/** A row that was built before: the first slot of its key, and the number of its digest in the memo, from 1. */
-interface KnownRow {
-  first: number;
-  number: number;
-}
-
-/** The row that was built of the same; undefined if there was none. */
-export function findKnown({ memo }: Manifest, from: string): KnownRow | undefined {
+/** The first slot of the key of a row that was built of the same; undefined if there was none. */
+export function findFirst({ memo }: Manifest, from: string): number | undefined {
   const at = memo.find(from);
-  const place = at < 0 ? undefined : memo.placeOf(at);
-  return place && { first: place.off, number: at + 1 };
+  return at < 0 ? undefined : memo.placeOf(at)?.off;
 }
 
 /** The number of a digest in the memo, from 1. A digest that is not there is added. */

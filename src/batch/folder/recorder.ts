@@ -35,9 +35,9 @@ interface RecorderOptions {
   run: RunStart;
   lock: Pick<FolderLock, 'check' | 'confirm'>;
   state: BatchState;
-  /** Ends that an earlier run could not write down; what this run makes again, and what its slots ask. The state has them already. */
+  /** Ends that an earlier run could not write down, and the records of the plan. The state has them already. */
   lostEnds: readonly SlotRecord[];
-  marked: readonly SlotRecord[];
+  planned: readonly SlotRecord[];
   now: () => number;
   hooks?: Pick<BatchHooks, 'step' | 'watch' | 'gatherMs'> | undefined;
 }
@@ -71,7 +71,7 @@ export function noRecorder(state: BatchState): Recorder {
 
 /** Opens journal and results of a folder, and writes the run's own record. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
-  const { folder, run, lock, state, lostEnds, marked, hooks = {} } = options;
+  const { folder, run, lock, state, lostEnds, planned, hooks = {} } = options;
   const { step, watch } = hooks;
   lock.confirm();
   const openFile = (name: 'journal' | 'results'): Promise<SyncedFile> =>
@@ -85,7 +85,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   addRecord(begun, state);
   await writeRecords([...lostEnds, begun], open);
   // The first record of a journal is on the disk before another one: no power cut takes it alone, and leaves lines of no run.
-  await writeRecords(marked, open);
+  await writeRecords(planned, open);
   return {
     async ready(group) {
       lock.check();

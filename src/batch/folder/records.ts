@@ -32,7 +32,7 @@ export interface RedoRecord {
 
 /**
  * Another answer of a slot counts from here on, by its number from 1. Rows that use it have that number in their keys: rows that
- * were made of it have their answers again, and rows that were made of the other answer are stale.
+ * were made of it have their answers again, and rows that were made of the other answer are outdated.
  */
 export interface ChooseRecord {
   t: 'choose';

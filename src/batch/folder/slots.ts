@@ -259,7 +259,8 @@ function newTable(room: number): Int32Array {
   return new Int32Array(2 ** Math.ceil(Math.log2(room * 2)));
 }
 
-function grown<Column extends { set(from: Column): void }>(from: Column, to: Column): Column {
+/** Copies a column into a longer one. */
+export function grown<Column extends { set(from: Column): void }>(from: Column, to: Column): Column {
   to.set(from);
   return to;
 }

@@ -14,9 +14,9 @@ import { batchFiles, type BatchHost } from '../types.ts';
 import { hashRowId } from '../run/table.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
-import { readJobEnd, unfinishedError, type WaitingSlot } from './job-result.ts';
+import { readJobEnd, unfinishedError, type CollectedSlot } from './job-result.ts';
 import { type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
+import { listAtService, makeEntryName, type ProviderBatch } from './provider-batches.ts';
 import { openResultsFile, type ResultsFile } from './results-file.ts';
 import { callService, goOnHint } from './service-calls.ts';
 
@@ -39,12 +39,12 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     const { fault, failure } = await download(ended, file);
     await file.flush();
     run.hooks.step?.('part-downloaded', providerBatch.mark);
-    for await (const waiting of listWaitingSlots(providerBatch, run)) {
+    for await (const collected of listCollected(providerBatch, run)) {
       host.signal.throwIfAborted();
-      const json = file.read(waiting.slot);
+      const json = file.read(collected.slot);
       if (json === undefined && failure !== undefined) continue;
       const result = json === undefined ? missingResultError(info, fault) : await readResult(json, ended);
-      const { entry, outcome } = await readJobEnd(waiting, result, { providerBatch, run });
+      const { entry, outcome } = await readJobEnd(collected, result, { providerBatch, run });
       // A failure stays pending: it is thrown by the wait for all of them.
       const recorded = run.recordOutcome(entry, outcome).then(() => void recording.delete(recorded));
       recorded.catch(() => undefined);
@@ -65,7 +65,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
 const maxDownloads = 5;
 
 /**
- * Keeps the results that jobs wait for; other results are moved to a file aside, with a warning. Returns the fault of the results,
+ * Keeps the results of jobs that have no end yet; other results are moved to a file aside, with a warning. Returns the fault of the results,
  * or the failure that left some of them at the service.
  */
 async function download(
@@ -184,25 +184,25 @@ async function keepAside(json: string, { batch }: LaneRun): Promise<void> {
   }
 }
 
-/** Rows are found by their ids: the file can change while the service works. */
-async function* listWaitingSlots(
+/** Lists the slots whose results are collected, with their rows. These are found by their ids: the file can change while the service works. */
+async function* listCollected(
   providerBatch: ProviderBatch,
   { batch: { jobs, plan, state }, places }: LaneRun,
-): AsyncGenerator<WaitingSlot, void> {
-  const waiting = new Set(listWaiting(providerBatch, state));
+): AsyncGenerator<CollectedSlot, void> {
+  const slots = new Set(listAtService(providerBatch, state));
   const rows = new Map<number, { slot: number; place: number }>();
-  for (const slot of waiting) {
+  for (const slot of slots) {
     const place = places.get(slot);
     if (place !== undefined) rows.set(plan.table.ids[place] as number, { slot, place });
   }
   for await (const job of rows.size > 0 ? jobs.read(() => undefined) : []) {
     const { slot, place } = rows.get(hashRowId(job.id)) ?? {};
-    if (slot === undefined || place === undefined || !waiting.delete(slot)) continue;
+    if (slot === undefined || place === undefined || !slots.delete(slot)) continue;
     yield { slot, row: { job, place } };
-    if (waiting.size === 0) return;
+    if (slots.size === 0) return;
   }
   // No row wants these slots any more: their answers were paid, and are kept all the same.
-  for (const slot of waiting) yield { slot };
+  for (const slot of slots) yield { slot };
 }
 
 /** The result of a job in the words of no format. One without the documented form is kept aside. */

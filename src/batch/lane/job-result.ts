@@ -28,22 +28,22 @@ import type { ProviderBatch } from './provider-batches.ts';
 /** The result that the service gives for a job, or the error of a job without one. */
 type JobResult = BatchOutcome | GatewayError;
 
-/** A slot that waits for its result, and its row, if one wants it still. */
-export interface WaitingSlot {
+/** A slot whose result is collected, and its row, if one wants it still. */
+export interface CollectedSlot {
   slot: number;
   row?: PlacedJob;
 }
 
 /** Reads the result of a job as its reply, within the time of the job: its end, to be recorded. */
 export async function readJobEnd(
-  waiting: WaitingSlot,
+  collected: CollectedSlot,
   result: JobResult,
   { providerBatch, run }: { providerBatch: ProviderBatch; run: LaneRun },
 ): Promise<{ entry: JournalEntry; outcome: JobOutcome }> {
   const { batch } = run;
   const { host, state } = batch;
   const { plan } = providerBatch;
-  const { prepared, ...entry } = await prepareWaiting(waiting, plan, batch);
+  const { prepared, ...entry } = await prepareCollected(collected, plan, batch);
   const deadline = startDeadline(prepared.settings.timeoutMs, host.signal);
   const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   try {
@@ -66,8 +66,8 @@ export async function readJobEnd(
 }
 
 /** The job that a slot was sent for: that of its row, unless the row asks something else by now. */
-async function prepareWaiting(
-  { slot, row }: WaitingSlot,
+async function prepareCollected(
+  { slot, row }: CollectedSlot,
   plan: ProviderBatch['plan'],
   batch: Batch,
 ): Promise<JournalEntry & { prepared: CollectedJob }> {

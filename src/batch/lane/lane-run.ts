@@ -3,7 +3,7 @@ import type { Recorder } from '../folder/recorder.ts';
 import type { BatchStep } from '../folder/records.ts';
 import type { Batch, BatchHooks, JobOutcome, JournalEntry } from '../types.ts';
 import { type BatchBudget, endProviderBatch } from './budgets.ts';
-import { finalSteps, listWaiting, type ProviderBatch } from './provider-batches.ts';
+import { finalSteps, listAtService, type ProviderBatch } from './provider-batches.ts';
 
 /** The parts that the provider batches of one run in the lane `batch` have in common. */
 export interface LaneRun {
@@ -52,7 +52,7 @@ export async function recordCreated(
 /** The number of ends that are written at the same time, and so share syncs. */
 export const maxPending = 256;
 
-/** Ends the jobs of a provider batch that wait for a result which cannot come, with the reason. They may have been billed. */
+/** Ends the jobs of a provider batch whose results cannot come, with the reason. They may have been billed. */
 export async function loseJobs(
   providerBatch: ProviderBatch,
   reason: string,
@@ -61,9 +61,9 @@ export async function loseJobs(
   const { host, jobs, state } = batch;
   const error = new GatewayError('no-reply', reason, { sent: 'yes' });
   const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
-  const waiting = listWaiting(providerBatch, state);
-  while (waiting.length > 0) {
-    const ends = waiting.splice(0, maxPending).map((slot) => {
+  const left = listAtService(providerBatch, state);
+  while (left.length > 0) {
+    const ends = left.splice(0, maxPending).map((slot) => {
       const job = { id: state.ids.get(slot) ?? state.slots.nameOf(slot) };
       const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
       return recordOutcome({ job, slot, bound: state.bounds.get(slot) }, outcome);

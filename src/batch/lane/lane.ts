@@ -5,10 +5,10 @@ import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
 import { endOffline } from '../folder/fold.ts';
-import { listOpenProviderBatches, listWaiting } from './provider-batches.ts';
+import { listOpenProviderBatches, listAtService } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 import { submitJobs } from './submit.ts';
-import { waitForProviderBatches } from './waiting.ts';
+import { pollProviderBatches } from './polling.ts';
 
 /** Creates batches of the service of the jobs that are due, waits for all provider batches, and collects their results. */
 export async function sendByBatches(
@@ -41,7 +41,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
     await adoptProviderBatches(run);
     for (;;) {
       const stop = await submitJobs(run);
-      if (stop !== 'signal') await waitForProviderBatches(run);
+      if (stop !== 'signal') await pollProviderBatches(run);
       const due = run.sentAgain.due.splice(0);
       if (stop !== undefined || (due.length === 0 && !hasDue(run.batch))) return stop;
       for (const place of due) plan.due[place] = 1;
@@ -55,7 +55,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
       const providerBatches = listOpenProviderBatches(state).filter(
         (providerBatch) => (providerBatch.batch !== undefined) === isCreated,
       );
-      const jobs = providerBatches.reduce((sum, providerBatch) => sum + listWaiting(providerBatch, state).length, 0);
+      const jobs = providerBatches.reduce((sum, providerBatch) => sum + listAtService(providerBatch, state).length, 0);
       if (jobs > 0) await host.on({ type: 'left-at-service', jobs, isCreated, isWaitedFor: policy.waits !== false });
     }
   }
@@ -71,7 +71,7 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
     if (providerBatch.batch !== undefined) continue;
     const found = await lookForBatch(providerBatch, run);
     if (found !== 'none' || !policy.retry?.includes('unknown')) continue;
-    const waiting = listWaiting(providerBatch, state);
+    const slots = listAtService(providerBatch, state);
     await giveUpProviderBatch(
       providerBatch,
       'the service does not list its batch, whose creation was not answered',
@@ -79,7 +79,7 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
     );
     // Jobs beyond the limit are unknown, and sent by another run.
     const room = Math.max(0, (policy.limit ?? Number.POSITIVE_INFINITY) - plan.toSend);
-    const again = waiting.flatMap((slot) => run.places.get(slot) ?? []).slice(0, room);
+    const again = slots.flatMap((slot) => run.places.get(slot) ?? []).slice(0, room);
     for (const place of again) plan.due[place] = 1;
     plan.toSend += again.length;
     plan.again += again.length;

@@ -79,7 +79,7 @@ export function isOffline({ plan }: ProviderBatch): boolean {
 }
 
 /** The slots of a provider batch that have no end yet, and that no later provider batch holds. */
-export function listWaiting(
+export function listAtService(
   { mark, slots }: Pick<ProviderBatch, 'mark' | 'slots'>,
   { atService }: Pick<ServiceState, 'atService'>,
 ): number[] {

@@ -1,65 +1,92 @@
 import type { Slots } from '../folder/slots.ts';
+import type { BatchPlan } from './plan.ts';
 import {
   addRow,
-  type AskingRow,
   digestUses,
   hashRowId,
   indexRows,
+  markWanted,
   nameUses,
   type RowIndex,
   type RowTable,
 } from './table.ts';
 
-/** Options of the assignment of slots to rows. */
-interface AssignOptions {
-  /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `findStale` are added. */
-  stays?: Map<number, number>;
-  /** Finds the slots that a row would keep rather than its new one, the best first. */
-  findStale?: (place: number) => Iterable<number>;
-  /** Called once the slot of a row is known, and before those of the rows that use it. */
-  onSlot?: (place: number, slot: number) => void;
-}
-
-interface Assigning extends Required<AssignOptions> {
+interface Assigning {
   table: RowTable;
   slots: Slots;
-  /** The slot of a row before. Few tables need it. */
-  findHad(place: number): number | undefined;
+  /** The slot of a row in the last run. Few tables need it. */
+  findBefore(place: number): number | undefined;
   /** The slots of rows that use others, and kept slots: another row can ask the same, on any level of links. */
   taken: Set<number>;
 }
 
+interface Keeping {
+  /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `listEarlier` are added. */
+  kept: Map<number, number>;
+  /** The slots with earlier answers that a row would keep rather than take its new one, the best first. */
+  listEarlier(place: number): readonly number[];
+}
+
 /**
  * Gives each row of a table its slot, and no slot to two of them. Of rows with the same key, each keeps its slot in `before`, and
- * slots with an answer are given out first, so that no row waits while there is an answer to its question.
+ * slots with an answer are given out first, so that no row waits while there is an answer to its question. Yields the rows of each level of
+ * links: what is made again of these is to be marked before the rows that use them get their keys.
  */
-export function assignSlots(
+export function* assignLevels(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  { stays = new Map(), findStale = () => [], onSlot = () => undefined }: AssignOptions = {},
-): void {
-  let had: RowIndex | undefined;
-  const findHad = (place: number): number | undefined => {
-    had ??= indexRows(before);
-    const was = had.find(table.ids[place] as number);
+  { kept, listEarlier }: Keeping = { kept: new Map(), listEarlier: () => [] },
+): Generator<Iterable<number>, void> {
+  let index: RowIndex | undefined;
+  const findBefore = (place: number): number | undefined => {
+    index ??= indexRows(before);
+    const was = index.find(table.ids[place] as number);
     return was === undefined ? undefined : before.slots[was];
   };
-  const assigning: Assigning = { table, slots, findHad, stays, findStale, onSlot, taken: new Set(stays.values()) };
-  assignAsked(() => listUnlinked(table), assigning);
-  for (const place of listUnlinked(table)) onSlot(place, table.slots[place] as number);
-  // The key of a row has the slots and generations of the answers that it uses, so these come first.
+  const taken = new Set(kept.values());
+  const assigning: Assigning = { table, slots, findBefore, taken };
+  const unlinked = listUnlinked(table);
+  assignAsked(unlinked, assigning);
+  yield unlinked;
   for (const places of table.levels) {
     for (const place of places) enterUses(place, assigning);
-    assignLinked(places, assigning);
+    const asking = places.filter((place) => !kept.has(place));
+    assignAsked(asking, assigning);
+    for (const place of asking) taken.add(table.slots[place] as number);
+    for (const place of asking) {
+      const earlier = listEarlier(place).find((slot) => !taken.has(slot));
+      if (earlier === undefined) continue;
+      kept.set(place, earlier);
+      taken.add(earlier);
+    }
+    for (const place of places) table.slots[place] = kept.get(place) ?? (table.slots[place] as number);
+    yield places;
   }
+}
+
+/** Gives each row of a table its slot, as `assignLevels` does. */
+export function assignSlots(table: RowTable, before: RowTable, slots: Slots, keeping?: Keeping): void {
+  for (const _ of assignLevels(table, before, slots, keeping));
+}
+
+/**
+ * Gives each row its slot once more, after a run: of equal rows one may have failed while another one has an answer too many, and
+ * if a parent was not made again, the earlier answers count. Returns whether some row has another slot now.
+ */
+export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, { slots }: { slots: Slots }): boolean {
+  const before = { ...table, slots: table.slots.slice() };
+  assignSlots(table, before, slots, { kept: new Map(kept), listEarlier: () => [] });
+  const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
+  if (isChanged) markWanted(table, slots);
+  return isChanged;
 }
 
 /**
  * Gives slots to rows that come one by one: rows that ask the same get the slots of their key in order. Returns undefined for a row
  * whose id has asked the same before.
  */
-export function openAssigning(table: RowTable, slots: Slots): (row: AskingRow) => number | undefined {
+export function openAssigning(table: RowTable, slots: Slots): (row: { id: string; key: string }) => number | undefined {
   const placeOf = new Map<number, number>();
   return (row) => {
     const id = hashRowId(row.id);
@@ -69,7 +96,7 @@ export function openAssigning(table: RowTable, slots: Slots): (row: AskingRow) =
       if (table.ids[other] === id) return undefined;
       number++;
     }
-    const place = addRow(table, row, slots);
+    const place = addRow(table, row, slots.add(row.key));
     const slot = slots.add(row.key, number);
     table.slots[place] = slot;
     placeOf.set(slot, place);
@@ -78,11 +105,14 @@ export function openAssigning(table: RowTable, slots: Slots): (row: AskingRow) =
   };
 }
 
-function* listUnlinked({ size, links }: RowTable): Generator<number, void> {
-  for (let place = 0; place < size; place++) if (!links.has(place)) yield place;
+function listUnlinked({ size, links }: RowTable): Uint32Array {
+  const places = new Uint32Array(size - links.size);
+  let count = 0;
+  for (let place = 0; place < size; place++) if (!links.has(place)) places[count++] = place;
+  return places;
 }
 
-/** Makes the key of a row that uses others: it has their slots and generations in place of their answers. */
+/** Makes the key of a row that uses others: it has their slots and generations in place of their answers, so these come first. */
 function enterUses(place: number, { table, slots }: Assigning): void {
   const link = table.links.get(place);
   if (link === undefined) return;
@@ -97,32 +127,9 @@ function enterUses(place: number, { table, slots }: Assigning): void {
   table.firsts[place] = slots.add(digestUses(link.key, nameUses(link.uses, slots).split(' ')));
 }
 
-/**
- * Gives slots to the rows of a level of links. A row that stays keeps its slot, and a stale row goes back to its slot before,
- * unless another row asks for that.
- */
-function assignLinked(places: readonly number[], assigning: Assigning): void {
-  const { table, stays, findStale, onSlot, taken } = assigning;
-  const asking = places.filter((place) => !stays.has(place));
-  assignAsked(() => asking, assigning);
-  for (const place of asking) taken.add(table.slots[place] as number);
-  for (const place of asking) {
-    for (const had of findStale(place)) {
-      if (taken.has(had)) continue;
-      stays.set(place, had);
-      taken.add(had);
-      break;
-    }
-  }
-  for (const place of places) {
-    table.slots[place] = stays.get(place) ?? (table.slots[place] as number);
-    onSlot(place, table.slots[place]);
-  }
-}
-
 /** Gives slots to rows that do not use each other, by their keys. */
-function assignAsked(listPlaces: () => Iterable<number>, assigning: Assigning): void {
-  for (const [first, group] of groupSame(listPlaces(), assigning)) assignSame(first, group, assigning);
+function assignAsked(places: Iterable<number>, assigning: Assigning): void {
+  for (const [first, group] of groupSame(places, assigning)) assignSame(first, group, assigning);
 }
 
 /**
@@ -152,7 +159,7 @@ function rankSlot(slot: number, slots: Slots): 0 | 1 | 2 {
 }
 
 /** Gives slots to rows with the same key. In each round a row keeps its own slot, and free slots go to the others in the order of the file. */
-function assignSame(first: number, group: readonly number[], { table, slots, findHad, taken }: Assigning): void {
+function assignSame(first: number, group: readonly number[], { table, slots, findBefore, taken }: Assigning): void {
   const ranks: [number[], number[], number[]] = [[], [], []];
   for (const slot of slots.listSame(first)) if (!taken.has(slot)) ranks[rankSlot(slot, slots)].push(slot);
   let open = group;
@@ -166,7 +173,7 @@ function assignSame(first: number, group: readonly number[], { table, slots, fin
   for (const rank of ranks) {
     const free = new Set(rank);
     keepIf((place) => {
-      const own = findHad(place);
+      const own = findBefore(place);
       return own !== undefined && free.delete(own) ? own : undefined;
     });
     const others = free.values();

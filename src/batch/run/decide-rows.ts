@@ -1,10 +1,11 @@
 import { decideSlot, isRetried } from './decide.ts';
 import { getToldState, maxNamed } from '../counts.ts';
-import type { EditedRow } from './edited.ts';
-import { listMissing } from './links.ts';
+import { unmarkCut } from '../folder/fold.ts';
+import type { AssignedRows } from './assign-rows.ts';
+import type { ChangedRow } from './changed.ts';
+import { listAwaited } from './links.ts';
 import { hasSameOwn, indexRows, type RowTable } from './table.ts';
-import type { BatchState } from '../folder/state.ts';
-import type { BatchPolicy } from '../types.ts';
+import type { Batch } from '../types.ts';
 
 /** The rows that are sent, and those that are left. */
 export interface DecidedRows {
@@ -23,35 +24,29 @@ export interface DecidedRows {
   /** The number of rows without an answer that are left for another run, by a limit or as nobody named them. */
   left: number;
   /** The rows that wait: an answer that they use is neither there nor comes in this run. They take no place of the limit. */
-  held: readonly number[];
+  waiting: readonly number[];
 }
 
 /** The rows of a table that was compared with the last run. */
-interface ComparedRows {
+interface ComparedRows extends AssignedRows {
   /** Whether a row belongs to this shard. */
   isOwn(place: number): boolean;
-  /** The slots of rows that stay as they are, by their places. */
-  stays: ReadonlyMap<number, number>;
-  /** Slots that this run makes again though they may have been billed. */
-  unsure: ReadonlySet<number>;
-  edited: readonly EditedRow[];
-  /** The places of the rows that `--redo` names. */
-  named: ReadonlySet<number> | undefined;
+  /** Whether `--redo` names a row. */
+  isNamed(place: number): boolean;
+  changed: readonly ChangedRow[];
+  /** Finds the slot by which `batch retry` names a row that asks something new. */
+  findRetried(place: number): number | undefined;
 }
 
-export interface Deciding {
-  policy: BatchPolicy;
-  state: BatchState;
-}
-
-/** Decides which rows are sent, in the order of the file, and counts them. */
-export function decideRows(table: RowTable, deciding: ComparedRows, options: Deciding): DecidedRows {
-  const { edited, isOwn, unsure } = deciding;
-  const findRetried = openRetried(table, options);
-  const open = findOpen(table, { ...deciding, findRetried }, options);
-  const { due, held } = cutToLimit(open, table, options);
-  const isEdited = new Set(edited.map(({ place }) => place));
-  const isHeld = new Set(held);
+/** Decides which rows are sent, in the order of the file, and counts them. A cut answer that the limit leaves stays as it is. */
+export function decideRows(table: RowTable, rows: ComparedRows, options: DecideOptions): DecidedRows {
+  const { changed, findRetried, isNamed, isOwn, madeAgain } = rows;
+  const { state } = options;
+  const isChanged = new Set(changed.map(({ place }) => place));
+  const decide = openDecision(table, { ...rows, isChanged }, options);
+  const { due, waiting } = cutToLimit(table, (place) => decide(place) === 'send', options);
+  for (const [place, was] of madeAgain)
+    if (due[place] === 0 && was === 'incomplete' && !isNamed(place)) unmarkCut(table.slots[place] as number, state);
   const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, fresh: 0, left: 0 };
   const first: Record<'again' | 'fresh', number[]> = { again: [], fresh: [] };
   const countDue = (kind: 'again' | 'fresh', place: number): void => {
@@ -59,75 +54,64 @@ export function decideRows(table: RowTable, deciding: ComparedRows, options: Dec
   };
   for (let place = 0; place < table.size; place++) {
     if (isOwn(place)) counts.jobs++;
-    if (open[place] === 0 || isHeld.has(place)) continue;
-    const slot = table.slots[place] as number;
-    const had = findRetried(place) ?? slot;
-    const told = getToldState(had, options.state);
+    if (waiting.has(place) || decide(place) === 'leave') continue;
+    const told = getToldState(findRetried(place) ?? (table.slots[place] as number), state);
     if (due[place] === 0) {
       if (told === 'pending') counts.left++;
       continue;
     }
     counts.toSend++;
     if (told !== 'pending') countDue('again', place);
-    else if (!isEdited.has(place)) countDue('fresh', place);
-    if (told === 'unknown' || unsure.has(slot)) counts.twice++;
+    else if (!isChanged.has(place)) countDue('fresh', place);
+    if (told === 'unknown' || madeAgain.get(place) === 'sent') counts.twice++;
   }
-  return { ...counts, first, due, held };
+  return { ...counts, first, due, waiting: [...waiting].filter((place) => decide(place) === 'send') };
 }
 
-/** The rows of this shard that lack an answer, by their places. */
-const openRow = { no: 0, toSend: 1, later: 2 } as const;
+type DecideOptions = Pick<Batch, 'policy' | 'state'>;
 
-/** Finds the rows that a run without a limit sends, and those that are left for a later one as nobody named them. */
-function findOpen(
+/** Says what a run without a limit does with a row: what `decideSlot` says of its slot. */
+function openDecision(
   table: RowTable,
-  { edited, findRetried, isOwn, named, stays }: ComparedRows & { findRetried: ReturnType<typeof openRetried> },
-  options: Deciding,
-): Uint8Array {
-  const { policy, state } = options;
-  const { slots, atService } = state;
-  const isEdited = new Set(edited.map(({ place }) => place));
-  const isNamed = (place: number, slot: number): boolean => {
-    if (named?.has(place)) return true;
-    if (isEdited.has(place)) return policy.acceptChanges === true;
+  { findRetried, isChanged, isNamed, isOwn, kept }: ComparedRows & { isChanged: ReadonlySet<number> },
+  { policy, state }: DecideOptions,
+): (place: number) => ReturnType<typeof decideSlot> {
+  const isMeant = (place: number, slot: number): boolean => {
+    if (isNamed(place)) return true;
+    if (isChanged.has(place)) return policy.acceptChanges === true;
     // An earlier run can have begun to make a cut answer again.
     return isRetried(slot, policy, state) || findRetried(place) !== undefined;
   };
-  const open = new Uint8Array(table.size);
-  for (let place = 0; place < table.size; place++) {
-    if (!isOwn(place) || stays.has(place)) continue;
+  return (place) => {
+    if (!isOwn(place) || kept.has(place)) return 'leave';
     const slot = table.slots[place] as number;
-    const asked = { isAtService: atService.has(slot), isNamed: isNamed(place, slot), policy };
-    const decision = decideSlot(slots.stateOf(slot), asked);
-    if (decision === 'send') open[place] = openRow.toSend;
-    if (decision === 'later') open[place] = openRow.later;
-  }
-  return open;
+    return decideSlot(slot, { isNamed: isMeant(place, slot), policy }, state);
+  };
 }
 
 /** Takes as many rows as the limit allows, of those whose answers to use come. */
 function cutToLimit(
-  open: Uint8Array,
   table: RowTable,
-  { policy: { limit }, state }: Deciding,
-): Pick<DecidedRows, 'due' | 'held'> {
+  isToSend: (place: number) => boolean,
+  { policy: { limit }, state }: DecideOptions,
+): { due: Uint8Array; waiting: ReadonlySet<number> } {
   const due = new Uint8Array(table.size);
-  const held = new Set<number>();
+  const waiting = new Set<number>();
   let room = limit ?? Number.POSITIVE_INFINITY;
-  const takeOrHold = (place: number): void => {
+  const take = (place: number): void => {
     if (room === 0) return;
-    if (listMissing(place, { table, due }, state).length > 0) {
-      held.add(place);
+    if (listAwaited(place, { table, due }, state).length > 0) {
+      waiting.add(place);
       return;
     }
-    held.delete(place);
+    waiting.delete(place);
     due[place] = 1;
     room--;
   };
-  for (let place = 0; place < table.size; place++) if (open[place] === openRow.toSend) takeOrHold(place);
-  // The rows that a held row uses can come after it in the file, but not in the levels.
-  for (const place of held.size > 0 ? table.levels.flat() : []) if (held.has(place)) takeOrHold(place);
-  return { due, held: room > 0 ? [...held] : [] };
+  for (let place = 0; place < table.size; place++) if (isToSend(place)) take(place);
+  // The rows that a waiting row uses can come after it in the file, but not in the levels.
+  for (const place of waiting.size > 0 ? table.levels.flat() : []) if (waiting.has(place)) take(place);
+  return { due, waiting: room > 0 ? waiting : new Set() };
 }
 
 /**
@@ -135,7 +119,7 @@ function cutToLimit(
  * types `retry` means that row; but an answer to what the row itself asked before is given up by `--accept-changes` alone. To be asked
  * once the wanted slots are marked.
  */
-export function openRetried(table: RowTable, { policy, state }: Deciding): (place: number) => number | undefined {
+export function openRetried(table: RowTable, { policy, state }: DecideOptions): (place: number) => number | undefined {
   if (policy.onlyNamed !== true || policy.retry === undefined) return () => undefined;
   const { slots } = state;
   const { rows: before } = state.manifest;

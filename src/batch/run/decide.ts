@@ -1,34 +1,30 @@
 import { getToldState } from '../counts.ts';
 import type { Fold } from '../folder/fold.ts';
-import type { SlotState } from '../folder/slots.ts';
 import type { BatchPolicy } from '../types.ts';
 
 type ResendPolicy = Pick<BatchPolicy, 'retry' | 'onlyNamed'>;
+type SlotFacts = Pick<Fold, 'slots' | 'atService'>;
 
 /**
  * Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. `isNamed`: the user named
  * its row. `later`: it is left for a run that sends more than what is named.
  */
 export function decideSlot(
-  state: SlotState,
-  { isAtService, isNamed, policy }: { isAtService: boolean; isNamed: boolean; policy: ResendPolicy },
-): 'send' | 'collect' | 'leave' | 'later' {
-  if (isAtService) return 'collect';
+  slot: number,
+  { isNamed, policy }: { isNamed: boolean; policy: ResendPolicy },
+  facts: SlotFacts,
+): 'send' | 'leave' | 'later' {
+  const state = facts.slots.stateOf(slot);
   if (state === 'pending') return isNamed || policy.onlyNamed !== true ? 'send' : 'later';
-  if (state === 'sent') return policy.retry?.includes('unknown') ? 'send' : 'leave';
-  if (state === 'failed') return policy.retry?.includes('failed') ? 'send' : 'leave';
-  return 'leave';
+  // A cut answer is marked to be made again before.
+  return state !== 'incomplete' && isRetried(slot, policy, facts) ? 'send' : 'leave';
 }
 
 /** Whether `--retry` names a slot, by the state of what it has. */
-export function isRetried(
-  slot: number,
-  { retry }: ResendPolicy,
-  { slots, atService }: Pick<Fold, 'slots' | 'atService'>,
-): boolean {
-  const told = getToldState(slot, { slots, atService });
+export function isRetried(slot: number, { retry }: ResendPolicy, facts: SlotFacts): boolean {
+  const told = getToldState(slot, facts);
   if (told === 'failed' || told === 'unknown') return retry?.includes(told) === true;
-  return told === 'done' && slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
+  return told === 'done' && facts.slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
 }
 
 /**
@@ -38,7 +34,7 @@ export function isRetried(
 export function isMadeAgain(
   slot: number,
   { isNamed, goesOn, policy }: { isNamed: boolean; goesOn: boolean; policy: ResendPolicy },
-  { slots, atService }: Pick<Fold, 'slots' | 'atService'>,
+  { slots, atService }: SlotFacts,
 ): boolean {
   const state = slots.stateOf(slot);
   if (atService.has(slot) || state === 'pending') return false;

@@ -1,5 +1,5 @@
 import { formatCount, maxNamed, nameSome } from '../counts.ts';
-import type { EditedRow } from './edited.ts';
+import type { ChangedRow } from './changed.ts';
 import { listIds } from './row-names.ts';
 import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -15,11 +15,11 @@ interface EditedBatch {
 }
 
 /** The error for edited rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
-export async function editedError(rows: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
-  const listKind = (kind: EditedRow['kind']): EditedRow[] => rows.filter((row) => row.kind === kind);
+export async function editedError(rows: readonly ChangedRow[], batch: EditedBatch): Promise<GatewayError> {
+  const listKind = (kind: ChangedRow['kind']): ChangedRow[] => rows.filter((row) => row.kind === kind);
   const told = [
     ...(await describeEdited(listKind('edited'), batch)),
-    ...(await describeStale(listKind('stale'), batch)),
+    ...(await describeOutdated(listKind('outdated'), batch)),
     ...(await describeResharded(listKind('resharded'), batch)),
   ];
   const hints = [
@@ -30,7 +30,7 @@ export async function editedError(rows: readonly EditedRow[], batch: EditedBatch
   return new GatewayError('batch-edited', told.join('; '), { hint: hints.join('\n'), sent: 'no' });
 }
 
-async function describeEdited(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+async function describeEdited(rows: readonly ChangedRow[], batch: EditedBatch): Promise<string[]> {
   if (rows.length === 0) return [];
   const [were, are, them] = rows.length === 1 ? ['1 job was', 'is', 'it'] : [`${rows.length} jobs were`, 'are', 'them'];
   const orNew = rows.some(({ mayBeNew }) => mayBeNew) ? `, or ${are} new` : '';
@@ -39,20 +39,20 @@ async function describeEdited(rows: readonly EditedRow[], batch: EditedBatch): P
   return [`${were} edited since an earlier run sent ${them}${orNew}: ${await nameEdited(rows, batch)}${inWhat}`];
 }
 
-async function describeStale(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+async function describeOutdated(rows: readonly ChangedRow[], batch: EditedBatch): Promise<string[]> {
   if (rows.length === 0) return [];
   const [jobs, use] = [formatCount(rows.length, 'job'), rows.length === 1 ? 'uses' : 'use'];
   return [`${jobs} ${use} what changed: ${await nameEdited(rows, batch)}`];
 }
 
-async function describeResharded(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+async function describeResharded(rows: readonly ChangedRow[], batch: EditedBatch): Promise<string[]> {
   if (rows.length === 0) return [];
   const [jobs, were] = [formatCount(rows.length, 'job'), rows.length === 1 ? 'was' : 'were'];
   return [`${jobs} ${were} in another shard until now, and may be paid there: ${await nameEdited(rows, batch)}`];
 }
 
 /** The ids of the first rows, and how many more there are. */
-async function nameEdited(rows: readonly EditedRow[], { jobs }: EditedBatch): Promise<string> {
+async function nameEdited(rows: readonly ChangedRow[], { jobs }: EditedBatch): Promise<string> {
   const places = rows.slice(0, maxNamed).map(({ place }) => place);
   return nameSome(await listIds(places, jobs), rows.length);
 }

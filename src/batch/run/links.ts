@@ -93,31 +93,6 @@ async function listFirstIds(jobs: Pick<BatchJobs, 'read'>): Promise<string[]> {
   return ids;
 }
 
-/** The families of rows that use each other, however far: all rows of a family go to one shard. */
-export function joinFamilies({ links, size }: RowTable): { rootsOf(place: number): readonly number[] } {
-  const heads = new Int32Array(size).map((_, place) => place);
-  const headOf = (place: number): number => {
-    let head = place;
-    while (heads[head] !== head) head = heads[head] as number;
-    heads[place] = head;
-    return head;
-  };
-  for (const [child, { parents }] of links)
-    for (const parent of parents) {
-      const [one, other] = [headOf(child), headOf(parent.place)];
-      heads[Math.max(one, other)] = Math.min(one, other);
-    }
-  const roots = new Map<number, number[]>();
-  for (const { parents } of links.values())
-    for (const { place } of parents) {
-      if (links.has(place)) continue;
-      const known = roots.get(headOf(place)) ?? [];
-      if (!known.includes(place)) known.push(place);
-      roots.set(headOf(place), known);
-    }
-  return { rootsOf: (place) => roots.get(headOf(place)) ?? [place] };
-}
-
 type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchState, 'slots' | 'atService'> };
 
 /**
@@ -129,8 +104,8 @@ export function isReady(place: number, { plan, state: { slots } }: LinkedBatch):
   return uses.every((use) => isThere(use, slots));
 }
 
-/** The rows that a row uses, and whose answers are neither there nor come in this run. */
-export function listMissing(
+/** The rows that a row waits for: those that it uses, and whose answers are neither there nor come in this run. */
+export function listAwaited(
   place: number,
   { table, due }: Pick<BatchPlan, 'table' | 'due'>,
   { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
@@ -142,7 +117,7 @@ export function listMissing(
   });
 }
 
-/** Whether some rows that waited can be sent now. */
+/** Whether some rows can be sent now that use answers of this run. */
 export function hasDue(batch: LinkedBatch): boolean {
   const { due, table } = batch.plan;
   return [...table.links.keys()].some((place) => due[place] === 1 && isReady(place, batch));

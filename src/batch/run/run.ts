@@ -43,7 +43,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   return stop;
 }
 
-/** Sends the rows that are due, and then the rows that waited for their answers. */
+/** Sends the rows that are due, and then the rows that use their answers. */
 async function sendLive(
   batch: Batch,
   recorder: Recorder,
@@ -65,7 +65,7 @@ async function sendLive(
       const source: JobFeed = () => readyJobs(batch, step);
       const queue = openJobQueue({ source, recorder, ahead: concurrency });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
-      // Rows that waited for the answers of these are sent next.
+      // Rows that use the answers of these are sent next.
       if (stop !== undefined || !hasDue(batch)) return stop;
     }
   } finally {
@@ -118,7 +118,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks
     lock,
     state,
     lostEnds,
-    marked: [...(plan.redo ? [plan.redo] : []), ...plan.links],
+    planned: plan.records,
     now: () => host.now(),
     hooks,
   });

@@ -1,15 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ManifestHead } from '../folder/manifest.ts';
-import type { Slots } from '../folder/slots.ts';
+import { grown, type Slots } from '../folder/slots.ts';
 import type { JobParent } from '../types.ts';
-
-/** A row of a table, and the key of its question without the answers that it uses. */
-export interface AskingRow {
-  id: string;
-  /** The id of the row is its number in the file, which tells nothing once rows before it come or go. */
-  isNumbered?: boolean | undefined;
-  key: string;
-}
 
 /** An answer that a row uses. */
 export interface AnswerUse {
@@ -36,10 +28,10 @@ export interface RowTable {
   /** The hash of each id. */
   ids: Float64Array;
   /**
-   * The kind of an id that is a number: the same for ids that differ in their numbers alone, such as `3+model=a` and `4+model=a`. 0
-   * if the id is no number.
+   * The series of each id that is the number of its row: the same for ids that differ in their numbers alone, such as `3+model=a` and
+   * `4+model=a`. Such an id tells nothing once rows before it come or go. 0 for an id of another kind.
    */
-  numbered: Uint16Array;
+  series: Uint16Array;
   /** The slot with the number 1 of each row's key; -1 for a row that uses others, until the slots of these are known. */
   firsts: Int32Array;
   /** The slot of each row. */
@@ -70,7 +62,7 @@ export function newRowTable(rows = 0): RowTable {
   return {
     size: 0,
     ids: new Float64Array(room),
-    numbered: new Uint16Array(room),
+    series: new Uint16Array(room),
     firsts: new Int32Array(room),
     slots: new Int32Array(room),
     others: new Uint32Array(room),
@@ -84,22 +76,19 @@ export function newRowTable(rows = 0): RowTable {
   };
 }
 
-/** Adds a row that uses no other one. Returns its place, from 0. */
-export function addRow(table: RowTable, { id, isNumbered, key }: AskingRow, slots: Slots): number {
-  return addKnownRow(table, { id, isNumbered, first: slots.add(key) });
-}
-
-/** Adds a row. `first`: the first slot of its key, which is known. */
-export function addKnownRow(
+/** Adds a row. `first`: the first slot of its key; absent if it uses others, which can come after it: `linkRows` names them. Returns its place, from 0. */
+export function addRow(
   table: RowTable,
-  { id, isNumbered, first }: Pick<AskingRow, 'id' | 'isNumbered'> & { first: number },
+  { id, isNumbered }: { id: string; isNumbered?: boolean | undefined },
+  first = -1,
 ): number {
-  return enterRow(table, { id, isNumbered, first, slot: first });
-}
-
-/** Adds a row that uses others, which can come after it: `linkRows` names them. */
-export function addLinkedRow(table: RowTable, { id, isNumbered }: Pick<AskingRow, 'id' | 'isNumbered'>): number {
-  return enterRow(table, { id, isNumbered, first: -1, slot: -1 });
+  const place = table.size++;
+  if (table.size === table.ids.length) growTable(table);
+  table.ids[place] = hashRowId(id);
+  table.series[place] = isNumbered ? tagSeries(id) : 0;
+  table.firsts[place] = first;
+  table.slots[place] = first;
+  return place;
 }
 
 /**
@@ -170,8 +159,8 @@ function findCircle(rest: ReadonlySet<number>, links: RowTable['links']): number
 /** Adds a row of a manifest. Returns its place, from 0. */
 export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots): number {
   const slot = slots.addNamed(row.slot);
-  const first = slots.firstOf(slot);
-  const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
+  const place = addRow(table, { id: row.id, isNumbered: row.numbered }, slots.firstOf(slot));
+  table.slots[place] = slot;
   if (row.own !== undefined) table.own.set(place, row.own);
   if (row.parents !== undefined) table.parents.set(place, row.parents.split(' ').map(Number));
   table.others[place] = row.other ?? 0;
@@ -232,6 +221,12 @@ export function hasSameOwn(
   return own !== undefined && own === other.own.get(was);
 }
 
+/** Marks the slots of the rows of a table as wanted, and no others. */
+export function markWanted(table: RowTable, slots: Slots): void {
+  for (let slot = 0; slot < slots.size; slot++) slots.setFlag(slot, 'wanted', false);
+  for (let place = 0; place < table.size; place++) slots.setFlag(table.slots[place] as number, 'wanted');
+}
+
 /** Whether an answer that a row uses is there, and counts. */
 export function isThere({ slot, generation }: AnswerUse, slots: Slots): boolean {
   return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
@@ -258,43 +253,19 @@ export function hashRowId(id: string): number {
   return Number.parseInt(hash('sha256', id, 'hex').slice(0, 13), 16);
 }
 
-function enterRow(
-  table: RowTable,
-  { id, isNumbered, first, slot }: { id: string; isNumbered?: boolean | undefined; first: number; slot: number },
-): number {
-  const place = table.size++;
-  if (table.size === table.ids.length) growTable(table);
-  table.ids[place] = hashRowId(id);
-  table.numbered[place] = isNumbered ? tagNumber(id) : 0;
-  table.firsts[place] = first;
-  table.slots[place] = slot;
-  return place;
-}
-
-/**
- * The kind of an id that is a number: the number itself tells nothing, and the text after it does: the copy, and the values by
- * which the row varies.
- */
-function tagNumber(id: string): number {
+/** The series of a numbered id: the number itself tells nothing, and the text after it does: the copy, and the values by which the row varies. */
+function tagSeries(id: string): number {
   const rest = id.replace(/^\D*\d+/, '');
   return rest === '' ? 1 : 2 + (hashRowId(rest) % 65_534);
 }
 
 function growTable(table: RowTable): void {
   const room = table.ids.length * 2;
-  const { ids, numbered, firsts, slots, others, froms, products } = table;
-  table.ids = new Float64Array(room);
-  table.ids.set(ids);
-  table.numbered = new Uint16Array(room);
-  table.numbered.set(numbered);
-  table.firsts = new Int32Array(room);
-  table.firsts.set(firsts);
-  table.slots = new Int32Array(room);
-  table.slots.set(slots);
-  table.others = new Uint32Array(room);
-  table.others.set(others);
-  table.froms = new Int32Array(room);
-  table.froms.set(froms);
-  table.products = new Uint8Array(room);
-  table.products.set(products);
+  table.ids = grown(table.ids, new Float64Array(room));
+  table.series = grown(table.series, new Uint16Array(room));
+  table.firsts = grown(table.firsts, new Int32Array(room));
+  table.slots = grown(table.slots, new Int32Array(room));
+  table.others = grown(table.others, new Uint32Array(room));
+  table.froms = grown(table.froms, new Int32Array(room));
+  table.products = grown(table.products, new Uint8Array(room));
 }

@@ -21,7 +21,7 @@ async function openInScratch({ boot, lostAt = Infinity }: { boot?: string | unde
     if (++looks >= lostAt) throw lost;
   };
   const lock = { check: look, confirm: look };
-  const recorder = await openRecorder({ folder, run, lock, state, lostEnds: [], marked: [], now: () => 1 });
+  const recorder = await openRecorder({ folder, run, lock, state, lostEnds: [], planned: [], now: () => 1 });
   const lines = () => readFileSync(join(folder, 'journal.jsonl'), 'utf8').trimEnd().split('\n');
   return { recorder, types: () => lines().map((line) => (JSON.parse(line) as { t: string }).t) };
 }

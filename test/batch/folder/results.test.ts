@@ -56,7 +56,7 @@ test('an end that a kill left out of the journal keeps how many other requests m
     lock: noLock,
     state: before,
     lostEnds: [],
-    marked: [],
+    planned: [],
     now: () => 2,
   });
   const journal = readFileSync(join(folder, 'journal.jsonl'));

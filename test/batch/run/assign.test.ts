@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { applyRecord, type Fold, newFold } from '../../../src/batch/folder/fold.ts';
 import type { SlotRecord } from '../../../src/batch/folder/records.ts';
 import { assignSlots } from '../../../src/batch/run/assign.ts';
-import { findEdited, markWanted } from '../../../src/batch/run/edited.ts';
+import { findChanged } from '../../../src/batch/run/changed.ts';
 import {
-  addLinkedRow,
   addManifestRow,
   addRow,
   hashRowId,
   indexRows,
   linkRows,
+  markWanted,
   newRowTable,
   type RowTable,
 } from '../../../src/batch/run/table.ts';
@@ -21,7 +21,7 @@ function readRows(words: string, { slots }: Fold): RowTable {
   const table = newRowTable();
   for (const word of words.split(' ').filter(Boolean)) {
     const id = word.slice(0, -1);
-    addRow(table, { id, isNumbered: /^\d+$/.test(id), key: word.slice(-1).repeat(32) }, slots);
+    addRow(table, { id, isNumbered: /^\d+$/.test(id) }, slots.add(word.slice(-1).repeat(32)));
   }
   return table;
 }
@@ -42,7 +42,7 @@ test('an index finds each of many rows by its id, and tells an id that an earlie
   const index = indexRows(table);
   const { slots } = newFold();
   const seen = ['a', 'b', 'a', ...Array.from({ length: 5000 }, (_, at) => `row ${at}`), 'b'].map((id) =>
-    index.add(addRow(table, { id, key: keyA }, slots)),
+    index.add(addRow(table, { id }, slots.add(keyA))),
   );
   expect(seen.flatMap((isKnown, place) => (isKnown ? place : []))).toEqual([2, 5003]);
   expect(['a', 'b', 'row 4999', 'row 5000'].map((id) => index.find(hashRowId(id)))).toEqual([2, 5003, 5002, undefined]);
@@ -98,7 +98,7 @@ test('a row keeps what may have been billed for it, though an equal one comes be
 test('equal rows take no longer than others, however many they are', () => {
   const fold = foldOf();
   const table = newRowTable();
-  for (let row = 0; row < 50_000; row++) addRow(table, { id: `r${row}`, key: keyA }, fold.slots);
+  for (let row = 0; row < 50_000; row++) addRow(table, { id: `r${row}` }, fold.slots.add(keyA));
   assignSlots(table, newRowTable(), fold.slots);
   expect(fold.slots.nameOf(table.slots[49_999] as number)).toBe(`${keyA}-50000`);
 });
@@ -107,8 +107,8 @@ test('a row that uses another one is known by the number of its answer; made aga
   const fold = foldOf(end('done', keyA));
   const slotOfChild = (): string => {
     const table = newRowTable();
-    const child = addLinkedRow(table, { id: 'child' });
-    const parent = addRow(table, { id: 'parent', key: keyA }, fold.slots);
+    const child = addRow(table, { id: 'child' });
+    const parent = addRow(table, { id: 'parent' }, fold.slots.add(keyA));
     const use = { name: 'parent', text: true, picture: false };
     linkRows(table, [{ place: child, key: keyB, parents: [{ ...use, place: parent, id: 'parent' }] }]);
     assignSlots(table, newRowTable(), fold.slots);
@@ -132,8 +132,8 @@ test('a long chain of rows, each before the one that it uses, is parted in as ma
   const { slots } = foldOf();
   const table = newRowTable();
   const rows = 20_000;
-  for (let row = 0; row < rows; row++) addLinkedRow(table, { id: `r${row}` });
-  addRow(table, { id: `r${rows}`, key: keyA }, slots);
+  for (let row = 0; row < rows; row++) addRow(table, { id: `r${row}` });
+  addRow(table, { id: `r${rows}` }, slots.add(keyA));
   const use = (place: number) => ({ name: `r${place}`, text: true, picture: false, id: `r${place}`, place });
   const linked = Array.from({ length: rows }, (_, place) => ({ place, key: keyB, parents: [use(place + 1)] }));
   expect(linkRows(table, linked)).toEqual([]);
@@ -150,7 +150,7 @@ function edited(words: string, before: string, fold: Fold, { isSharded = false }
   assignSlots(table, manifest, fold.slots);
   const isOwn = isSharded ? () => true : undefined;
   markWanted(table, fold.slots);
-  return findEdited(table, manifest, fold.slots, { isOwn }).map(({ place }) => place);
+  return findChanged(table, manifest, fold.slots, { isOwn }).map(({ place }) => place);
 }
 
 test('a row is edited if its id has an answer that no row wants any more', () => {

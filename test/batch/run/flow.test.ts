@@ -126,7 +126,7 @@ describe('the summary', () => {
     const table = newRowTable();
     const rows = ['done', 'incomplete', 'failed', 'sent', 'pending', 'pending'] as const;
     for (const [at, state] of rows.entries()) {
-      const place = addRow(table, { id: String(at), key: String(at).repeat(32) }, slots);
+      const place = addRow(table, { id: String(at) }, slots.add(String(at).repeat(32)));
       const slot = table.slots[place] as number;
       slots.setState(slot, state);
       slots.setFlag(slot, 'cut', state === 'incomplete');

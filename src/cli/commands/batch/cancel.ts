@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import {
   formatCount,
   listOpenProviderBatches,
-  listWaiting,
+  listAtService,
   notFoundHint,
   type ProviderBatch,
   requireOrigin,
@@ -45,9 +45,9 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   const folder = toTypedFolder(outdir, state.manifest.header?.command?.flags);
   const cancelled: { batch: string; jobs: number }[] = [];
   let failure: GatewayError | undefined;
-  const open = listOpenProviderBatches(state).filter((providerBatch) => listWaiting(providerBatch, state).length > 0);
+  const open = listOpenProviderBatches(state).filter((providerBatch) => listAtService(providerBatch, state).length > 0);
   for (const providerBatch of open) {
-    const jobs = listWaiting(providerBatch, state).length;
+    const jobs = listAtService(providerBatch, state).length;
     if (providerBatch.batch === undefined) {
       const unanswered = unansweredCreation(jobs, folder);
       if (failure) await ui.warn(unanswered.message);

@@ -25,16 +25,17 @@ interface JobKind {
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {
   const { plan, context } = batch;
-  const { jobs, toSend, total } = plan;
+  const { jobs, toSend, table } = plan;
+  const [gateway] = plan.gateways.values();
   const { kinds, first } = await readDue(batch);
   const document = {
     schema: 'gateway-cli/batch-plan@1',
     jobs,
-    total,
+    total: table.size,
     due: toSend,
     skipped: sentBefore(plan),
     left: plan.left,
-    origin: plan.origin,
+    origin: gateway && getRequestOrigin(gateway.settings),
     kinds,
     first,
   };
@@ -42,7 +43,7 @@ export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {
   if (context.root.json) return { document };
   const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(batch)].join(', ');
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
-  const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
+  const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(table.size, 'job')}`;
   const lines = [counts, ...(made ? [made] : []), ...kinds.map(describeKind), ...(await describeAgain(batch))];
   if (first) lines.push('', `the first request, of ${first.id}:`, JSON.stringify(first.body, null, 2));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));

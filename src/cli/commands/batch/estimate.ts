@@ -80,7 +80,7 @@ interface Estimate {
 export async function showEstimate(batch: PlannedBatch, progress: Progress): Promise<CommandEnd> {
   const { plan, context } = batch;
   const unsent = describeUnsent(batch);
-  const { jobs, toSend, total, table } = plan;
+  const { jobs, toSend, table } = plan;
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${toSend} counted`));
   progress.stop();
   if (table.links.size > 0)
@@ -89,7 +89,7 @@ export async function showEstimate(batch: PlannedBatch, progress: Progress): Pro
   const document = {
     schema: 'gateway-cli/batch-estimate@1',
     jobs,
-    total,
+    total: table.size,
     due: toSend,
     skipped: sentBefore(plan),
     left: plan.left,

@@ -228,8 +228,8 @@ async function judgeEnd(
   const { flags, folder, state, outdir, plan, policy } = batch;
   const { done, failed, unknown, submitted = 0, tried = 0 } = counts;
   // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
-  const held = new Set(plan.held);
-  const isMeant = (place: number): boolean => stop !== undefined || plan.due[place] === 1 || held.has(place);
+  const waiting = new Set(plan.waiting);
+  const isMeant = (place: number): boolean => stop !== undefined || plan.due[place] === 1 || waiting.has(place);
   const meant = countRows(plan.table, state, (place) => plan.isOwn(place) && isMeant(place));
   const excused = stop !== undefined || policy.onlyNamed ? 0 : (meant.waiting ?? 0);
   const undone = meant.pending - excused + (meant.again ?? 0) + tried;

@@ -37,10 +37,10 @@ export function createHost(context: Context, folder: TypedFolder | undefined): B
     async on(event) {
       if (event.type === 'sending') sending = showProgress({ toSend: event.jobs, startedAt }, event.progress, context);
       else if (event.type === 'sent-all') sending?.stop();
-      else if (event.type === 'waiting') waiting = showWaiting(event.batches, context);
+      else if (event.type === 'polling') waiting = showWaiting(event.batches, context);
       else if (event.type === 'polled') waiting?.see(event.mark, event.info);
-      else if (event.type === 'waiting-on') await waiting?.show();
-      else if (event.type === 'waited') waiting?.stop();
+      else if (event.type === 'polled-all') await waiting?.show();
+      else if (event.type === 'polling-ended') waiting?.stop();
       else {
         if (event.type === 'stopping' && !root.quiet)
           gracePeriod.lastWords = () => describeStopped(event.inFlight(), folder);
@@ -58,7 +58,10 @@ function describeStopped(inFlight: number, folder: TypedFolder | undefined): str
 }
 
 type HostLine = readonly ['note' | 'warn', string];
-type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
+type Told = Exclude<
+  BatchEvent,
+  { type: 'sending' | 'sent-all' | 'polling' | 'polled' | 'polled-all' | 'polling-ended' }
+>;
 
 /** The lines for people on an event. */
 function describeEvent(event: Told, folder: TypedFolder | undefined): HostLine[] {

@@ -1,4 +1,4 @@
-import { type Batch, type BatchPlan, getRequestOrigin, type Job, planBatch } from '../../../batch/index.ts';
+import { type Batch, type BatchPlan, getRequestOrigin, type Job, planBatch, readRows } from '../../../batch/index.ts';
 import { usageError } from '../../../library/index.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
@@ -12,7 +12,6 @@ import type { JobSource } from './jobs/source.ts';
 import type { TypedFolder } from './next-command.ts';
 import { ownSettings } from './own-settings.ts';
 import { noteOtherShards, openRedo, requireUsed } from './redo.ts';
-import type { FoundRow } from './row-names.ts';
 
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
   folder: TypedFolder | undefined;
@@ -28,8 +27,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | '
 export async function planJobs({ prices, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
   const redo = flags.redo && openRedo(flags.redo, batch);
-  let named: readonly FoundRow[] | undefined;
-  const plan = await planBatch({
+  const read = await readRows({
     ...batch,
     signal: context.signal,
     onFault: (error) => (lineErrors ??= collectLineErrors(source)).add(error),
@@ -37,20 +35,21 @@ export async function planJobs({ prices, source, flags, context, ...batch }: Pla
       if (lineErrors?.isFull) return lineErrors.countAnother();
       throw await duplicateError(job, source);
     },
-    onRow: (job, place) => redo?.see(job, place),
-    onBuilt: (place, prepared) => prices.keepMost(place, prepared),
-    async afterAll(read) {
-      lineErrors?.throwIfAny();
-      if (read.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
-      named = await redo?.find(read.table);
-      // The prices of jobs that are not built are not checked.
-      for (const { settings } of read.gateways.values()) prices.see(settings);
-      await checkGateways(read.gateways, batch.jobs, context);
-      const lanes = new Set([...read.gateways.values()].map(({ settings }) => settings.lane));
-      if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
-      return named && new Set(named.map(({ place }) => place));
+    onRow(job, place, prepared) {
+      redo?.see(job, place);
+      if (prepared) prices.keepMost(place, prepared);
+      batch.onChecked();
     },
   });
+  lineErrors?.throwIfAny();
+  if (read.table.size === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
+  const named = await redo?.find(read.table);
+  // The prices of jobs that are not built are not checked.
+  for (const { settings } of read.gateways.values()) prices.see(settings);
+  await checkGateways(read.gateways, batch.jobs, context);
+  const lanes = new Set([...read.gateways.values()].map(({ settings }) => settings.lane));
+  if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
+  const plan = await planBatch(read, named && new Set(named.map(({ place }) => place)), batch);
   if (named) {
     requireUsed(named, { ...batch, plan });
     await noteOtherShards(named, { ...batch, plan }, context);

@@ -1,4 +1,4 @@
-import { isMoved, listMissing, nameSome, type RowTable } from '../../../batch/index.ts';
+import { isMoved, listAwaited, nameSome, type RowTable } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
@@ -105,11 +105,11 @@ export function requireUsed(
   { host, plan, state }: Pick<RunningBatch, 'host' | 'plan' | 'state'>,
 ): void {
   const isNamed = new Set(named.map(({ place }) => place));
-  const waiting = new Set(plan.held.filter((place) => isNamed.has(place)));
+  const waiting = new Set(plan.waiting.filter((place) => isNamed.has(place)));
   const used = new Map<number, string>();
   // The set grows while it is walked.
   for (const place of waiting)
-    for (const parent of listMissing(place, plan, state)) {
+    for (const parent of listAwaited(place, plan, state)) {
       waiting.add(parent.place);
       if (!isNamed.has(parent.place)) used.set(parent.place, parent.id);
     }

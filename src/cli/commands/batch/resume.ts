@@ -2,7 +2,7 @@ import {
   type BatchPlan,
   countAside,
   countRows,
-  type EditedRow,
+  type ChangedRow,
   findWithoutImage,
   formatCount,
   listIds,
@@ -65,12 +65,12 @@ export async function describeAgain({ host, jobs, plan, policy, prices, state }:
   }
   const left = [...plan.table.edited];
   if (left.length > 0) {
-    const orNew = plan.edited.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(left.length, 'is')} new,` : '';
+    const orNew = plan.changed.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(left.length, 'is')} new,` : '';
     const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited${orNew} and left`;
     lines.push(`${what}: ${await name(left)}; ${makeToo}`);
   }
   // Those of earlier runs are told in the table of states.
-  if (plan.stays.size === 0 || plan.again === 0) return lines;
+  if (plan.kept.size === 0 || plan.again === 0) return lines;
   const staying = listStaying({ plan, state });
   if (staying.length === 0) return lines;
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
@@ -80,15 +80,15 @@ export async function describeAgain({ host, jobs, plan, policy, prices, state }:
 }
 
 /** The rows that are sent because they, or answers that they use, changed. */
-function listChanged({ due, edited }: BatchPlan): EditedRow[] {
-  return edited.filter(({ place }) => due[place] === 1);
+function listChanged({ due, changed }: BatchPlan): ChangedRow[] {
+  return changed.filter(({ place }) => due[place] === 1);
 }
 
 /** `2 jobs were edited`, `1 job uses a newer result`, `1 job comes from another shard`: those that there are. */
-function describeChanges(rows: readonly EditedRow[]): string[] {
+function describeChanges(rows: readonly ChangedRow[]): string[] {
   const says = {
     edited: (count: number) => `${be(count, 'was')} edited`,
-    stale: (count: number) => (count === 1 ? 'uses a newer result' : 'use a newer result'),
+    outdated: (count: number) => (count === 1 ? 'uses a newer result' : 'use a newer result'),
     resharded: (count: number) => (count === 1 ? 'comes from another shard' : 'come from another shard'),
   };
   const counts = Object.entries(says).map(([kind, say]) => ({
@@ -99,12 +99,9 @@ function describeChanges(rows: readonly EditedRow[]): string[] {
 }
 
 /** The rows that stay as they are, and those that use them: what makes the first again makes these again too. */
-function listStaying({
-  plan: { due, stays, table },
-  state: { slots },
-}: Pick<PlannedBatch, 'plan' | 'state'>): number[] {
+function listStaying({ plan: { due, kept, table }, state: { slots } }: Pick<PlannedBatch, 'plan' | 'state'>): number[] {
   const isKept = (place: number): boolean => due[place] === 0 && slots.answersOf(table.slots[place] as number) > 0;
-  const staying = new Set([...stays.keys()].filter(isKept));
+  const staying = new Set([...kept.keys()].filter(isKept));
   for (const place of table.levels.flat())
     if (isKept(place) && table.links.get(place)?.parents.some((parent) => staying.has(parent.place)))
       staying.add(place);

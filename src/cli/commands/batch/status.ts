@@ -9,7 +9,7 @@ import {
   type JobError,
   listFailures,
   listOpenProviderBatches,
-  listWaiting,
+  listAtService,
   type ProviderBatch,
   unanswered,
 } from '../../../batch/index.ts';
@@ -203,7 +203,7 @@ function toAtService(states: readonly BatchState[]): object {
     batch: providerBatch.batch,
     mark: providerBatch.mark,
     model: providerBatch.plan.model,
-    jobs: listWaiting(providerBatch, state).length,
+    jobs: listAtService(providerBatch, state).length,
     submittedAt: isoTime(providerBatch.at),
     expiresAt: providerBatch.lastsMs === undefined ? undefined : isoTime(providerBatch.at + providerBatch.lastsMs),
   }));
@@ -212,6 +212,6 @@ function toAtService(states: readonly BatchState[]): object {
 
 function describeProviderBatch(providerBatch: ProviderBatch, state: BatchState, now: number): string {
   const { batch = 'a batch whose creation is not answered', plan } = providerBatch;
-  const jobs = formatCount(listWaiting(providerBatch, state).length, 'job');
+  const jobs = formatCount(listAtService(providerBatch, state).length, 'job');
   return `${batch}: ${jobs} of ${plan.model}, ${describeTimes([providerBatch], now)}`;
 }

@@ -3,7 +3,7 @@ import {
   decideSlot,
   defaultGraceMs,
   emptyPlan,
-  getRequestOrigin,
+  isRetried,
   type Job,
   newBatchState,
   noLock,
@@ -96,7 +96,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
         enter: () => undefined,
       };
   const { state } = folder;
-  const plan = emptyPlan(getRequestOrigin(settings));
+  const plan = emptyPlan();
   const prices = openJobPrices({ flags, state, context });
   return {
     ...folder,
@@ -187,11 +187,9 @@ async function findDocument(
   slot: number,
   { policy, results, state, context }: StreamBatch,
 ): Promise<object | undefined> {
-  const { slots, atService } = state;
-  const isCut = policy.retry?.includes('incomplete') && slots.stateOf(slot) === 'incomplete';
-  const current = isCut ? 'pending' : slots.stateOf(slot);
   // Each line is named by the one who writes it.
-  if (decideSlot(current, { isAtService: atService.has(slot), isNamed: true, policy }) === 'send') return undefined;
+  const isSent = isRetried(slot, policy, state) || decideSlot(slot, { isNamed: true, policy }, state) === 'send';
+  if (isSent) return undefined;
   const result = await results.read(slot);
   if (result) {
     const { slot: _, t: __, id: ___, doubtful: ____, bound: _____, ...document } = result;

@@ -13,7 +13,7 @@ const longestPollMs = 60_000;
 const unlistedMs = 120_000;
 
 /** Polls the provider batches at the service, slowly, and collects their results. */
-export async function waitForProviderBatches(run: LaneRun): Promise<void> {
+export async function pollProviderBatches(run: LaneRun): Promise<void> {
   const { batch } = run;
   const { host, policy } = batch;
   const { signal } = host;
@@ -25,7 +25,7 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
     unlisted: new Set(),
   };
   const began = host.elapsed();
-  await host.on({ type: 'waiting', batches: () => listOpenProviderBatches(batch.state) });
+  await host.on({ type: 'polling', batches: () => listOpenProviderBatches(batch.state) });
   try {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       for (const providerBatch of listWatched(watch)) {
@@ -43,11 +43,11 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
         if (watch.unlisted.size > 0) throw unlistedError([...watch.unlisted], host);
         return;
       }
-      await host.on({ type: 'waiting-on' });
+      await host.on({ type: 'polled-all' });
       await sleepByTimer(pollMs, signal);
     }
   } finally {
-    await host.on({ type: 'waited' });
+    await host.on({ type: 'polling-ended' });
   }
 }
 

@@ -2,14 +2,14 @@ import type { Slots } from '../folder/slots.ts';
 import { hasSameOwn, indexRows, type RowTable } from './table.ts';
 
 /** A row without an answer that is not paid for before the user says so. */
-export interface EditedRow {
+export interface ChangedRow {
   place: number;
   /**
-   * `edited`: it asks something else than its answer was to, or was left so by a run that sent only what was named. `stale`: the row itself was
-   * not edited, but an answer that it uses is newer than the one that its own answer was made of. `resharded`: it was of another shard, as rows that
-   * use each other are of one, and may be paid there.
+   * `edited`: it asks something else than its answer was to, or was left so by a run that sent only what was named. `outdated`: the row
+   * itself was not edited, but an answer that it uses is newer than the one that its own answer was made of. `resharded`: it was of another
+   * shard, as rows that use each other are of one, and may be paid there.
    */
-  kind: 'edited' | 'stale' | 'resharded';
+  kind: 'edited' | 'outdated' | 'resharded';
   /** There are fewer answers without a row than rows that may have been edited: some of these are new. */
   mayBeNew: boolean;
 }
@@ -28,44 +28,48 @@ interface Comparing {
 }
 
 /**
- * Finds the rows that were edited since `before`, the manifest of the last run: by their ids; but where an id is a number, it does not
- * tell which row was edited, so each new row may be one. To be asked once the slots of the table are marked as wanted.
+ * Finds the rows that changed since `before`, the manifest of the last run. An edited row is known by its id; but where an id is a number, it
+ * does not tell which row was edited, so each new row may be one. To be asked once the slots of the table are marked as wanted.
  */
-export function findEdited(
-  table: RowTable,
-  before: RowTable,
-  slots: Slots,
-  { hasOtherFlags, isOwn, isSameShard = false }: Comparing = {},
-): EditedRow[] {
+export function findChanged(table: RowTable, before: RowTable, slots: Slots, comparing: Comparing = {}): ChangedRow[] {
+  const { isOwn, isSameShard = false } = comparing;
   const orphans = findOrphans(before, slots, isOwn !== undefined);
   if (orphans.size === 0 && before.edited.size === 0 && !isSameShard) return [];
   const idsBefore = indexRows(before);
   const placeBefore = new Int32Array(slots.size).fill(-1);
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
-  const hasOtherIds = haveOtherIds(table, before, { orphans, placeBefore, hasOtherFlags });
-  const kindOf = ({ numbered }: RowTable, place: number): number => (hasOtherIds ? 1 : (numbered[place] as number));
-  const orphansOf = countBy(orphans, (place) => kindOf(before, place));
-  const found: Omit<EditedRow, 'mayBeNew'>[] = [];
+  const hasOtherIds = haveOtherIds(table, before, { ...comparing, orphans, placeBefore });
+  const seriesOf = ({ series }: RowTable, place: number): number => (hasOtherIds ? 1 : (series[place] as number));
+  const orphansOf = countBy(orphans, (place) => seriesOf(before, place));
+  const found: Omit<ChangedRow, 'mayBeNew'>[] = [];
   for (let place = 0; place < table.size; place++) {
     const slot = table.slots[place] as number;
     // A failed row is sent by the user's word alone.
     if (isOwn?.(place) === false || isPaid(slot, slots) || slots.stateOf(slot) === 'failed') continue;
-    const kind = kindOf(table, place);
+    const kind = findKind(place, slot);
+    if (kind !== undefined) found.push({ place, kind });
+  }
+  const edited = found.filter(({ kind }) => kind !== 'resharded');
+  const editedOf = countBy(edited, ({ place }) => seriesOf(table, place));
+  const mayBeNew = (series: number): boolean =>
+    series > 0 && (editedOf.get(series) ?? 0) > (orphansOf.get(series) ?? 0);
+  return found.map((row) => ({ ...row, mayBeNew: mayBeNew(seriesOf(table, row.place)) }));
+
+  /** How a row without an answer changed; undefined if it is new, or asks what it asked. */
+  function findKind(place: number, slot: number): ChangedRow['kind'] | undefined {
+    const series = seriesOf(table, place);
     const sameId = idsBefore.find(table.ids[place] as number);
     const sameSlot = placeBefore[slot] as number;
     // What a numbered row asks tells more about it than its number.
-    const was = kind > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
-    const isLeft = before.edited.has(was);
-    const isEdited = kind > 0 ? sameSlot < 0 && orphansOf.has(kind) && !isUnanswered(sameId) : orphans.has(was);
+    const was = series > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isSameOwn = hasSameOwn(table, place, before, was);
     const wasElsewhere = isSameShard && was >= 0 && before.others[was] !== 0;
-    if (wasElsewhere && (was === sameSlot || isSameOwn)) found.push({ place, kind: 'resharded' });
-    else if (isLeft || isEdited) found.push({ place, kind: isSameOwn && !isLeft ? 'stale' : 'edited' });
+    if (wasElsewhere && (was === sameSlot || isSameOwn)) return 'resharded';
+    if (before.edited.has(was)) return 'edited';
+    const isEdited = series > 0 ? sameSlot < 0 && orphansOf.has(series) && !isUnanswered(sameId) : orphans.has(was);
+    if (!isEdited) return undefined;
+    return isSameOwn ? 'outdated' : 'edited';
   }
-  const changed = found.filter(({ kind }) => kind !== 'resharded');
-  const foundOf = countBy(changed, ({ place }) => kindOf(table, place));
-  const mayBeNew = (kind: number): boolean => kind > 0 && (foundOf.get(kind) ?? 0) > (orphansOf.get(kind) ?? 0);
-  return found.map((row) => ({ ...row, mayBeNew: mayBeNew(kindOf(table, row.place)) }));
 
   /** Whether a row had the same number, was never answered, and is gone: then its place has another question, and no answer is lost. */
   function isUnanswered(sameId: number | undefined): boolean {
@@ -73,16 +77,10 @@ export function findEdited(
   }
 }
 
-function countBy<Item>(items: Iterable<Item>, kindOf: (item: Item) => number): ReadonlyMap<number, number> {
+function countBy<Item>(items: Iterable<Item>, seriesOf: (item: Item) => number): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  for (const item of items) counts.set(kindOf(item), (counts.get(kindOf(item)) ?? 0) + 1);
+  for (const item of items) counts.set(seriesOf(item), (counts.get(seriesOf(item)) ?? 0) + 1);
   return counts;
-}
-
-/** Marks the slots of the rows of a table as wanted. */
-export function markWanted(table: RowTable, slots: Slots): void {
-  for (let slot = 0; slot < slots.size; slot++) slots.setFlag(slot, 'wanted', false);
-  for (let place = 0; place < table.size; place++) slots.setFlag(table.slots[place] as number, 'wanted');
 }
 
 /**
@@ -115,7 +113,7 @@ function haveOtherIds(
     orphans,
     placeBefore,
     hasOtherFlags = false,
-  }: { orphans: ReadonlySet<number>; placeBefore: Int32Array; hasOtherFlags: boolean | undefined },
+  }: Comparing & { orphans: ReadonlySet<number>; placeBefore: Int32Array },
 ): boolean {
   const ids = indexRows(table);
   for (const orphan of orphans) if (ids.find(before.ids[orphan] as number) !== undefined) return false;
@@ -123,8 +121,8 @@ function haveOtherIds(
   for (let place = 0; place < table.size; place++) {
     const was = placeBefore[table.slots[place] as number] as number;
     if (was < 0) continue;
-    const kind = table.numbered[place];
-    if (kind === before.numbered[was] && (kind !== 0 || before.ids[was] === table.ids[place])) return false;
+    const series = table.series[place];
+    if (series === before.series[was] && (series !== 0 || before.ids[was] === table.ids[place])) return false;
     isSomeThere = true;
   }
   return isSomeThere || hasOtherFlags;

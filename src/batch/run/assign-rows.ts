@@ -1,0 +1,122 @@
+import { markAgain } from '../folder/fold.ts';
+import type { SlotState } from '../folder/slots.ts';
+import type { BatchState } from '../folder/state.ts';
+import type { Batch } from '../types.ts';
+import { assignLevels } from './assign.ts';
+import { isMadeAgain, isRetried } from './decide.ts';
+import type { RowTable } from './table.ts';
+
+/** The rows that keep earlier answers, and those that this run makes again. */
+export interface AssignedRows {
+  /** The slots of rows that stay as they are though rows that they use are made again, by their places. */
+  kept: ReadonlyMap<number, number>;
+  /** The states that the slots had which are made again, by the places of their rows. */
+  madeAgain: ReadonlyMap<number, SlotState>;
+}
+
+/** The user's word on the rows of a table. */
+interface NamedRows {
+  isNamed(place: number): boolean;
+  /** An earlier run named the same rows, and left some of them. */
+  goesOn: boolean;
+  isOwn(place: number): boolean;
+}
+
+/** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
+export function assignRows(
+  table: RowTable,
+  { isNamed, goesOn, isOwn }: NamedRows,
+  { policy, state }: Pick<Batch, 'policy' | 'state'>,
+): AssignedRows {
+  const { slots } = state;
+  const kept = new Map<number, number>();
+  const madeAgain = new Map<number, SlotState>();
+  const findEarlier = openEarlier(table, state);
+  const waiting = new Set<number>();
+  const waits = (place: number): boolean => mustWait(place, waiting, { table, policy, state });
+  // A row leaves its earlier answer by the user's word, and only for one that this run can get.
+  const listEarlier = (place: number): readonly number[] => {
+    if (isNamed(place) || !isOwn(place)) return [];
+    const earlier = findEarlier(place);
+    const [had] = earlier;
+    const isMeant = policy.acceptChanges || (had !== undefined && isRetried(had, policy, state));
+    return isMeant && !waits(place) ? [] : earlier;
+  };
+  const markIfAgain = (place: number): void => {
+    if (!isOwn(place) || kept.has(place)) return;
+    const slot = table.slots[place] as number;
+    const isMeant = isNamed(place) || (policy.acceptChanges === true && findEarlier(place).length > 0);
+    if (!isMadeAgain(slot, { isNamed: isMeant, goesOn, policy }, state)) return;
+    madeAgain.set(place, slots.stateOf(slot));
+    markAgain(slot, state);
+  };
+  for (const places of assignLevels(table, state.manifest.rows, slots, { kept, listEarlier }))
+    for (const place of places) {
+      markIfAgain(place);
+      if (slots.stateOf(table.slots[place] as number) === 'pending' && waits(place)) waiting.add(place);
+    }
+  return { kept, madeAgain };
+}
+
+/**
+ * Finds the slots with earlier answers that a row would keep though what it uses is made again or was edited, as the user has not said to
+ * pay for it, too: those of the same question, as the row had it or as another row left it; and the one that the row had if what it uses
+ * asks something else now. To be asked once the slot of the row in this run is known.
+ */
+function openEarlier(
+  table: RowTable,
+  { links, manifest: { rows: before }, slots }: BatchState,
+): (place: number) => readonly number[] {
+  const byId = new Map<number, number>();
+  // A row that was renamed has another id.
+  const byOwn = new Map<string, number>();
+  for (const [place, own] of before.own) {
+    byId.set(before.ids[place] as number, place);
+    byOwn.set(own, place);
+  }
+  const byQuestion = new Map<string, number[]>();
+  // The newest comes first.
+  for (const [slot, { asks }] of [...links].toReversed()) {
+    const known = byQuestion.get(asks);
+    if (known) known.push(slot);
+    else byQuestion.set(asks, [slot]);
+  }
+  const isPaid = (slot: number): boolean => slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
+  const findBefore = (place: number): number | undefined => {
+    const own = table.own.get(place) as string;
+    const sameId = byId.get(table.ids[place] as number) ?? -1;
+    const was = before.own.get(sameId) === own ? sameId : byOwn.get(own);
+    return was === undefined ? undefined : before.slots[was];
+  };
+  const known = new Set(links.size > 0 ? before.slots.subarray(0, before.size) : []);
+  return (place) => {
+    const slot = table.slots[place] as number;
+    const asks = table.links.get(place)?.asks;
+    if (asks === undefined || isPaid(slot)) return [];
+    const had = findBefore(place);
+    // An earlier run was allowed to pay for it, and did not come to that.
+    if (known.has(slot) || (had !== undefined && !isPaid(had))) return [];
+    const same = byQuestion.get(asks) ?? [];
+    if (had === undefined) return same.filter(isUsable);
+    const all = links.get(had)?.asks === asks ? [had, ...same] : [...same, had];
+    return all.filter(isUsable);
+
+    function isUsable(one: number): boolean {
+      return one !== slot && isPaid(one);
+    }
+  };
+}
+
+/** Whether a row uses one that waits, or that failed or may have been billed, and is not sent again. */
+function mustWait(
+  place: number,
+  waiting: ReadonlySet<number>,
+  { table, policy, state }: Pick<Batch, 'policy' | 'state'> & { table: RowTable },
+): boolean {
+  const { parents = [] } = table.links.get(place) ?? {};
+  return parents.some((parent) => {
+    const slot = table.slots[parent.place] as number;
+    const isLeft = ['failed', 'sent'].includes(state.slots.stateOf(slot)) && !state.atService.has(slot);
+    return waiting.has(parent.place) || (isLeft && !isRetried(slot, policy, state));
+  });
+}

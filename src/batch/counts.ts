@@ -33,6 +33,7 @@ export function countStates(rows: Iterable<CountedRow>): Counts {
     count('jobs');
     count(told);
     if (told === 'pending') for (const name of ['edited', 'waiting'] as const) if (notes[name].has(slot)) count(name);
+    if (told === 'unknown' && slots.answersOf(slot) > 0) count('answered');
     if (told !== 'done') continue;
     if (slots.has(slot, 'cut')) count('incomplete');
     if (slots.has(slot, 'again')) count('again');

@@ -232,6 +232,8 @@ export interface Counts {
   incomplete: number;
   failed: number;
   unknown: number;
+  /** The number of unknown jobs that have earlier answers, if there are any. */
+  answered?: number;
   pending: number;
   /** The number of jobs in provider batches, if there are any. */
   submitted?: number;

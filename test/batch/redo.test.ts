@@ -74,7 +74,9 @@ describe('--redo that ended before its jobs were made again', () => {
     server.answer = () => undefined;
     expect(await batch(redo)).toMatchObject({ code: 13 });
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1, p4: 1, p5: 1, p6: 1 });
-    expect((await batch(['status', 'out'])).stdout).toContain('6 jobs: 5 done, 1 unknown (may have been billed)\n');
+    expect((await batch(['status', 'out'])).stdout).toContain(
+      '6 jobs: 5 done, 1 unknown (may have been billed, 1 with an earlier answer)\n',
+    );
     expect(await batch([...redo, '--retry', 'unknown'])).toMatchObject({ code: 0 });
     expect(server.counts.get('p2')).toBe(2);
   });
@@ -290,6 +292,24 @@ describe('--redo of jobs that use results of others', () => {
     expect(server.counts.size).toBe(1);
     expect(await batch([...all, '--retry', 'unknown'])).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 1, 1]);
+  });
+
+  test('whose first one gets no answer: status names what gives all their earlier answers back', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...trip);
+    await batch();
+    server.answer = () => ({ drop: true });
+    const next = 'gateway-cli batch choose out outline=1';
+    const told = `1 with an earlier answer: ${next}  # free: that answer counts\n`;
+    expect((await batch([...all, '--retries', '0'])).stderr).toContain(told);
+    expect((await batch(['status', 'out'])).stdout).toContain(told);
+    expect(await batch(next.split(' ').slice(2))).toMatchObject({ code: 0 });
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
+    expect(server.bodies).toHaveLength(4);
   });
 
   test('and one between them that is not named: what is named is made of the answer that stays', async ({

@@ -34,6 +34,7 @@ import { toTypedFolder } from './kept-command.ts';
 import {
   describeNext,
   describeStates,
+  listAnswered,
   listLeftToRedo,
   listPlaces,
   listStates,
@@ -137,7 +138,12 @@ async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<Rows
   const counts = countLines(batch);
   const spent = findSpent(stop);
   const leftToRedo = await listIdsOf(listLeftToRedo(plan.table, state, plan.isOwn), batch);
-  const facts = { spent, folder, billing: readBilling(state), refused: plan.refused, leftToRedo };
+  const places = listAnswered(plan.table, state, plan.isOwn);
+  const ids = await listIdsOf(places, batch);
+  const answered = ids.map(
+    (id, at) => `${id}=${state.slots.countingOf(plan.table.slots[places[at] as number] as number)}`,
+  );
+  const facts = { spent, folder, billing: readBilling(state), refused: plan.refused, leftToRedo, answered };
   return { counts, states: listStates(counts, facts), failures: await nameFailures(batch), stop, spent };
 }
 

@@ -69,9 +69,9 @@ function joinWords(words: readonly string[]): string {
   return words.filter((word) => word !== '').join(' ');
 }
 
-/** The command that has answers of rows count: `3=1`. */
+/** The command that has answers of rows count: `3=1`; of the first few rows, if there are many. */
 export function chooseCommand(outdir: string, choices: readonly string[]): string {
-  return `gateway-cli batch choose ${shellWord(outdir)} ${toOperands(choices)}`;
+  return `gateway-cli batch choose ${shellWord(outdir)} ${toOperands(choices.slice(0, maxJoined))}`;
 }
 
 /** Words of the shell that are no flags: ids can begin with a dash. They come last. */

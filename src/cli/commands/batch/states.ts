@@ -7,7 +7,7 @@ import {
   listFailures,
   type RowTable,
 } from '../../../batch/index.ts';
-import { joinIds, nextCommand, type NextWords, type TypedFolder } from './next-command.ts';
+import { chooseCommand, joinIds, nextCommand, type NextWords, type TypedFolder } from './next-command.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
 export interface StateRows {
@@ -19,13 +19,14 @@ export interface StateRows {
     | 'failed'
     | 'not valid'
     | 'unknown'
+    | 'with an earlier answer'
     | 'at the service'
     | 'not sent yet'
     | 'edited'
     | 'waiting';
   rows: number;
   /** The state that counts these rows, too. */
-  of?: 'done' | 'not sent yet';
+  of?: 'done' | 'unknown' | 'not sent yet';
   /** The number of unknown rows whose answers were paid, and are in recovery files. */
   kept?: number;
   next?: string | undefined;
@@ -56,13 +57,15 @@ interface NextFacts {
   refused?: number;
   /** The ids of `listLeftToRedo`. */
   leftToRedo?: readonly string[];
+  /** The rows of `listAnswered`, as words of `batch choose`. */
+  answered?: readonly string[];
 }
 
 /** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
-  const { done, incomplete, again = 0, tried = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
+  const { done, incomplete, again = 0, tried = 0, outdated = 0, failed, unknown, answered = 0, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { billing, folder, spent, leftToRedo = [], refused = 0, isRefused = false } = facts;
+  const { billing, folder, spent, leftToRedo = [], answered: choices = [], refused = 0, isRefused = false } = facts;
   // While rows are edited, a run without the flag asks for them.
   const asks = edited > 0 || isRefused;
   const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
@@ -102,6 +105,13 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       next: next('retry', { operand: 'unknown' }),
       ...twice,
     },
+    {
+      state: 'with an earlier answer',
+      of: 'unknown',
+      rows: answered,
+      ...(folder &&
+        choices.length > 0 && { next: chooseCommand(folder.outdir, choices), before: 'free: that answer counts' }),
+    },
     { state: 'at the service', rows: submitted, next: next('again', { flags: '--lane batch' }) },
     // What they use comes first, and rows to send that use them come after.
     {
@@ -138,6 +148,15 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
   return listPlaces(
     table,
     (slot, place) => isOwn(place) && getToldState(slot, state) === 'done' && isLeftToRedo(slot, state),
+  );
+}
+
+/** The places of unknown rows that have earlier answers: rows that use them wait for a word on which answer counts. */
+export function listAnswered(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
+  const { slots } = state;
+  return listPlaces(
+    table,
+    (slot, place) => isOwn(place) && slots.answersOf(slot) > 0 && getToldState(slot, state) === 'unknown',
   );
 }
 

@@ -13,7 +13,15 @@ import {
   type ProviderBatch,
   unanswered,
 } from '../../../batch/index.ts';
-import { describeNext, describeStates, listLeftToRedo, listStates, readBilling, type StateRows } from './states.ts';
+import {
+  describeNext,
+  describeStates,
+  listAnswered,
+  listLeftToRedo,
+  listStates,
+  readBilling,
+  type StateRows,
+} from './states.ts';
 import {
   describeAside,
   describeFailures,
@@ -74,10 +82,12 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const { error, spent } = holder ? {} : await readSummary(folder, counts);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const isOwn = (place: number): boolean => manifest.rows.others[place] === 0;
-  const leftToRedo = listLeftToRedo(manifest.rows, state, isOwn).map((place) => wanted[place] as number);
+  const list = (listOf: typeof listAnswered): number[] =>
+    listOf(manifest.rows, state, isOwn).map((place) => wanted[place] as number);
+  const [leftToRedo, answered] = [list(listLeftToRedo), list(listAnswered)];
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
-  const named = new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]);
+  const named = new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo, ...answered]);
   const ids = await readIds(named, { folder, slots });
   const nameSlot = (slot: number): string => ids.get(slot) ?? slots.nameOf(slot);
   return {
@@ -96,6 +106,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
       spent: typeof spent === 'string' ? spent : undefined,
       billing: readBilling(state),
       leftToRedo: leftToRedo.map(nameSlot),
+      answered: answered.map((slot) => `${nameSlot(slot)}=${slots.countingOf(slot)}`),
       isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),
     lastError: isObject(error) ? error : undefined,

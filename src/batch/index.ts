@@ -42,7 +42,7 @@ export type {
 // Jobs: their keys, their gateways, and the jobs one after the other.
 export { keyRow } from './key.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
-export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
+export { readyJob, readyJobs } from './run/queue.ts';
 export type { QueuedJob } from './run/queue.ts';
 export { assignAgain, openAssigning } from './run/assign.ts';
 export { listAwaited } from './run/links.ts';

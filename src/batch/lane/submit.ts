@@ -17,7 +17,7 @@ import {
 } from '../../library/index.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
-import { jobsToSend, prepareAgain } from '../run/queue.ts';
+import { readyJobs } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { findCostStop, limitJob, noBound, openRunLimit } from '../run/run-budget.ts';
 import type { ReadyJob } from '../types.ts';
@@ -50,11 +50,10 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const limit = openRunLimit(batch);
   let unbounded = 0;
   try {
-    for await (const placed of jobsToSend(batch)) {
-      if (signal.aborted) return 'signal';
-      const ready = await prepareAgain(placed, batch);
+    for await (const ready of readyJobs(batch, {})) {
       const { prepared, bound = noBound } = ready;
       try {
+        if (signal.aborted) return 'signal';
         const request = await fetchSubmittedInputs(ready, run);
         if (request === undefined) continue;
         const shared = await run.budgets.get(gatewayKey(prepared.settings))?.openLimit();

@@ -107,27 +107,18 @@ async function closeAll(jobs: readonly ReadyJob[]): Promise<void> {
   for (const { prepared } of jobs) await prepared.close();
 }
 
-/** The rows that are to be sent now, with their requests. Throws GatewayError batch-edited. */
-export async function* readyJobs(
-  batch: Pick<Batch, 'jobs' | 'state' | 'plan'>,
-  step?: Step,
-): AsyncGenerator<ReadyJob, void> {
-  for await (const placed of jobsToSend(batch)) {
-    step?.('taken', placed.job.id);
-    yield await prepareAgain(placed, batch);
-  }
-}
-
 /**
- * The rows that are to be sent now, each once, in the order of their file; rows that wait for others are left for another time.
+ * The rows that are due, with their requests, each once, in the order of their file; rows that cannot be sent yet are left for another time.
  * Throws GatewayError batch-edited if the file changed since it was checked.
  */
-export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<PlacedJob, void> {
-  const { plan, jobs } = batch;
+export async function* readyJobs(
+  batch: Pick<Batch, 'jobs' | 'state' | 'plan'>,
+  { step, isNow = (place) => isReady(place, batch) }: { step?: Step | undefined; isNow?: (place: number) => boolean },
+): AsyncGenerator<ReadyJob, void> {
+  const { jobs, plan, state } = batch;
   const { due, table } = plan;
-  const isNow = (place: number): boolean => due[place] === 1 && isReady(place, batch);
   let left = 0;
-  for (let place = 0; place < table.size; place++) if (isNow(place)) left++;
+  for (let place = 0; place < table.size; place++) if (due[place] === 1 && isNow(place)) left++;
   if (left === 0) return;
   const throwChanged = (cause: unknown): never => {
     throw changedJobError(jobs.name, cause);
@@ -138,10 +129,13 @@ export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>)
     // The next run sends rows that were added since.
     if (place >= table.size) break;
     if (table.ids[place] !== hashRowId(job.id)) throw changedJobError(`${jobs.name}:${job.line}`);
-    if (!isNow(place)) continue;
+    if (due[place] !== 1 || !isNow(place)) continue;
     left--;
     due[place] = 0;
-    yield { job, place };
+    step?.('taken', job.id);
+    const row = await prepareRow({ job, place }, batch);
+    if (!row.prepared) throw changedJobError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
+    yield readyJob(row.job, table.slots[place] as number, row.prepared, state);
   }
   if (left > 0) throw changedJobError(jobs.name);
 }
@@ -150,17 +144,6 @@ export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>)
 export interface PlacedJob {
   job: Job;
   place: number;
-}
-
-/** Builds the request of a job again, with the same result as when it was checked. Throws GatewayError batch-edited. */
-export async function prepareAgain(
-  { job, place }: PlacedJob,
-  batch: Pick<Batch, 'jobs' | 'plan' | 'state'>,
-): Promise<ReadyJob> {
-  const { jobs, plan, state } = batch;
-  const row = await prepareRow({ job, place }, batch);
-  if (row.prepared) return readyJob(row.job, plan.table.slots[place] as number, row.prepared, state);
-  throw changedJobError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
 }
 
 /** Builds the request of a row. `changed`: its line or its files ask something else by now, or are no job any more. */

@@ -62,7 +62,7 @@ async function sendLive(
   await host.on({ type: 'sending', jobs: plan.toSend, progress });
   try {
     for (;;) {
-      const source: JobFeed = () => readyJobs(batch, step);
+      const source: JobFeed = () => readyJobs(batch, { step });
       const queue = openJobQueue({ source, recorder, ahead: concurrency });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
       // Rows that use the answers of these are sent next.

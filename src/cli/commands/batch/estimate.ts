@@ -4,8 +4,7 @@ import {
   formatCount,
   gatewayKey,
   type Job,
-  jobsToSend,
-  prepareAgain,
+  readyJobs,
   type PreparedJob,
   sentBefore,
 } from '../../../batch/index.ts';
@@ -140,12 +139,11 @@ async function estimateJobs(batch: PlannedBatch, onCounted: (done: number) => vo
   if (plan.toSend === 0) return estimate;
   const counter = createTokenCounter(batch, await openBatchClients(plan.gateways, flags, batch.context));
   const add = createSums(estimate);
-  // Without links no job waits for another one: nothing is sent, so no answer can come.
-  const jobs = jobsToSend({ ...batch, plan: { ...plan, table: { ...plan.table, links: new Map() } } });
+  // No job waits for another one: nothing is sent, so no answer can come.
+  const jobs = readyJobs(batch, { isNow: () => true });
   let done = 0;
   const work = async (): Promise<void> => {
-    for await (const placed of jobs) {
-      const { job, prepared } = await prepareAgain(placed, batch);
+    for await (const { job, prepared } of jobs) {
       try {
         const count = await counter(job, prepared);
         add(job, prepared, { ...count, limits: (await loadFormat(prepared.request.post.format)).limits });

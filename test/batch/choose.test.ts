@@ -92,6 +92,31 @@ test('status counts the earlier answers, and export --all has each with the word
   );
 });
 
+test('summary.json tells of the rows as the choice left them', async ({ server, folder, batch }) => {
+  number(server);
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'l', prompt: 'Letter on {{@o.text}}' }, ...manyJobs(1));
+  await batch();
+  await batch(['redo', 'out', 'o']);
+  const told = async () => {
+    const [summary] = folder.lines('summary.json');
+    const { states, failures } = JSON.parse((await batch(['status', 'out', '--json'])).stdout) as typeof summary &
+      object;
+    expect(summary).toMatchObject({ states, failures, outdir: 'out' });
+    return [summary?.['ok'], summary?.['exitCode'], summary?.['outdated'], summary?.['tried'], summary?.['error']];
+  };
+  expect(await told()).toEqual([true, 0, 1, undefined, undefined]);
+  await batch(['choose', 'out', 'o=1']);
+  expect(await told()).toEqual([true, 0, undefined, undefined, undefined]);
+  server.answer = () => ({ status: 400 });
+  await batch(['redo', 'out', 'o,p1']);
+  expect(await told()).toEqual([false, 13, undefined, 2, expect.objectContaining({ class: 'batch-failed' })]);
+  await batch(['choose', 'out', 'o=2']);
+  const message = '3 done (1 to make again, 1 outdated)';
+  expect(await told()).toEqual([false, 13, 1, 1, expect.objectContaining({ class: 'batch-failed', message })]);
+  await batch(['choose', 'out', 'p1=1']);
+  expect(await told()).toEqual([true, 0, 1, undefined, undefined]);
+});
+
 test('rows that use the other answer are named, and what makes them again', async ({ server, folder, batch }) => {
   number(server);
   folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'l', prompt: 'Letter on {{@o.text}}' }, { id: 'x', prompt: 'Other' });

@@ -12,11 +12,14 @@ import type { Action, AnswerContext, CommandEnd } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
 import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import { createHost } from './host.ts';
+import { countFolder, readOneFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, toTypedFolder } from './kept-command.ts';
 import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
 import { openOutdir } from './outdir.ts';
 import { type FoundRow, listManifestRows, noRowError, readIds, readRowNames, type RowNames } from './row-names.ts';
+import { renewSummary } from './status.ts';
+import { readSummary } from './summary.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {
@@ -62,8 +65,10 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const rows = await findRows(choices, names, { folder, outdir });
   const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
+  const last = await readSummary(folder, countFolder({ state }));
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
+    if (Object.keys(last).length > 0) await renewSummary(await readOneFolder(outdir, context), last, lock);
     await renewGallery(outdir, context);
   }
   const outdated = [

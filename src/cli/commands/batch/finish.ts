@@ -11,7 +11,6 @@ import {
   listIds,
   maxNamed,
   nameSome,
-  readFolder,
   sentBefore,
   type Stop,
   writeSummary,
@@ -28,9 +27,8 @@ import type { CommandEnd, OwnDocument } from '../../context.ts';
 import { emptyOutcome } from '../../output/outcome.ts';
 import { errorDocument } from '../../output/document.ts';
 import type { RunningBatch } from './batch.ts';
-import { countFolder } from './folders.ts';
+import { countFolder, readOneFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
-import { toTypedFolder } from './kept-command.ts';
 import {
   describeNext,
   describeStates,
@@ -41,6 +39,7 @@ import {
   readBilling,
   type StateRows,
 } from './states.ts';
+import { renewSummary } from './status.ts';
 import { describeFailures, describeSpending, keptHint, readSummary, summaryDocument } from './summary.ts';
 
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
@@ -53,29 +52,12 @@ export async function noteRefused(
 ): Promise<void> {
   const error = toGatewayError(thrown);
   if (error.class !== 'batch-edited') return;
-  // The plan has changed the state that it was given.
-  const { state } = await readFolder(outdir);
-  const counts = countFolder({ state });
-  const name = typed?.outdir ?? outdir;
-  // The next run goes on with the command that the folder keeps, and not with this one.
-  const folder = toTypedFolder(name, state.manifest.header?.command?.flags);
-  const states = listStates(counts, { folder, billing: readBilling(state), isRefused: true });
-  const fresh = summaryDocument({
-    counts,
-    states,
-    skipped: 0,
-    usage: state.usage,
-    spending: state.spending,
-    durationMs: 0,
-    outdir: name,
-    failures: new Map(),
-    exitCode: error.exitCode,
-    error: errorDocument(error, { outcome: emptyOutcome }, context.ui),
-  });
-  const { ok, exitCode, error: told } = fresh;
+  // The plan has changed the state that it was given; and the next run goes on with the command that the folder keeps.
+  const one = await readOneFolder(typed?.outdir ?? outdir, context);
+  const told = errorDocument(error, { outcome: emptyOutcome }, context.ui);
   // A run that was killed wrote no summary.
-  const summary = { ...fresh, ...(await readSummary(outdir, counts)), ok, states, exitCode, error: told };
-  await saveSummary({ outdir, lock }, summary).catch(() => undefined);
+  const last = { ...(await readSummary(outdir, countFolder(one))), exitCode: error.exitCode, error: told };
+  await renewSummary(one, last, lock).catch(() => undefined);
 }
 
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */

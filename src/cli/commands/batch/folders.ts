@@ -39,15 +39,19 @@ export interface BatchFolder extends KnownBatch {
 export async function readFolders(names: readonly string[], context: Context): Promise<BatchFolder[]> {
   const folders: BatchFolder[] = [];
   for (const name of names) {
-    const found = await readBatchFolder(name, context);
-    const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
-    const holder = await findHolder(found.folder);
-    const notes = findNotes(found.state.manifest.rows, found.state);
-    const read = { name, typed, ...found, holder, notes, isSameTable: true };
-    folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
+    const one = await readOneFolder(name, context);
+    folders.push({ ...one, isSameTable: hasTableOf(one, folders[0] ?? one) });
   }
   if (folders.length > 1) await noteShards(folders, context);
   return folders;
+}
+
+export async function readOneFolder(name: string, context: Context): Promise<BatchFolder> {
+  const found = await readBatchFolder(name, context);
+  const { rows, header } = found.state.manifest;
+  const typed = toTypedFolder(name, header?.command?.flags);
+  const notes = findNotes(rows, found.state);
+  return { name, typed, ...found, holder: await findHolder(found.folder), notes, isSameTable: true };
 }
 
 /** Warns of lines of results.jsonl that are no results: no report has them. */

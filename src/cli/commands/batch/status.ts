@@ -5,6 +5,7 @@ import {
   describeRun,
   describeTimes,
   findWithoutImage,
+  type FolderLock,
   formatCount,
   type JobError,
   listFailures,
@@ -12,6 +13,7 @@ import {
   listAtService,
   type ProviderBatch,
   unanswered,
+  writeSummary,
 } from '../../../batch/index.ts';
 import {
   describeNext,
@@ -55,7 +57,8 @@ export function batchStatusCommand(command: Command): Action {
 
 async function runStatus(names: readonly string[], context: Context): Promise<CommandEnd> {
   const folders: FolderStatus[] = [];
-  for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
+  for (const one of await readFolders(names, context))
+    folders.push(await readStatus(one, one.holder ? {} : await readSummary(one.folder, countFolder(one))));
   const status = joinStatuses(folders);
   const document = toDocument(status, names[0] as string);
   if (context.root.json) return { document };
@@ -75,11 +78,13 @@ interface FolderStatus extends BatchFolder {
   lastError: JsonObject | undefined;
 }
 
-async function readStatus(one: BatchFolder): Promise<FolderStatus> {
+/** The summary of the last run; empty if it tells nothing of the rows as they are now. */
+type LastRun = Readonly<Record<string, unknown>>;
+
+async function readStatus(one: BatchFolder, { error, spent }: LastRun): Promise<FolderStatus> {
   const { folder, holder, state, typed } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
-  const { error, spent } = holder ? {} : await readSummary(folder, counts);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const isOwn = (place: number): boolean => manifest.rows.others[place] === 0;
   const list = (listOf: typeof listAnswered): number[] =>
@@ -103,7 +108,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     ),
     states: listStates(counts, {
       folder: manifest.header?.command && typed,
-      spent: typeof spent === 'string' ? spent : undefined,
+      spent: readSpent(spent),
       billing: readBilling(state),
       leftToRedo: leftToRedo.map(nameSlot),
       answered: answered.map((slot) => `${nameSlot(slot)}=${slots.countingOf(slot)}`),
@@ -111,6 +116,36 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     }),
     lastError: isObject(error) ? error : undefined,
   };
+}
+
+function readSpent(spent: unknown): string | undefined {
+  return typeof spent === 'string' ? spent : undefined;
+}
+
+/**
+ * Writes the summary of the last run anew: with the rows as they are now, and with its error, unless that tells of rows which are all done by
+ * now.
+ */
+export async function renewSummary(one: BatchFolder, last: LastRun, lock: FolderLock): Promise<void> {
+  const { counts, failures, lastError, states } = await readStatus({ ...one, holder: undefined }, last);
+  const { again = 0, done, jobs, tried = 0 } = counts;
+  const isOfRows = lastError?.['class'] === 'batch-failed';
+  const now = isOfRows && { message: describeStates(states), hint: describeNext(states).join('\n') };
+  const error = isOfRows && done - again - tried === jobs ? undefined : lastError && { ...lastError, ...now };
+  const document = summaryDocument({
+    ...one.state,
+    counts,
+    states,
+    spent: readSpent(last['spent']),
+    skipped: Number(last['skipped'] ?? 0),
+    durationMs: Number(last['durationMs'] ?? 0),
+    outdir: one.name,
+    failures: new Map(failures),
+    exitCode: error ? Number(last['exitCode']) : exitCodes.ok.code,
+    error,
+  });
+  lock.confirm();
+  await writeSummary(one.folder, JSON.stringify(document));
 }
 
 /** Joins the states of folders into one. */

@@ -60,7 +60,7 @@ export function getToldState(slot: number, { atService, slots }: Pick<BatchState
   return slots.has(slot, 'tried') ? 'failed' : 'unknown';
 }
 
-type NotedTable = Pick<RowTable, 'size' | 'slots' | 'edited' | 'parents'>;
+type NotedTable = Pick<RowTable, 'size' | 'slots' | 'edited' | 'links'>;
 type NotedState = Pick<BatchState, 'links' | 'slots' | 'atService'>;
 
 /** The slots of rows of which more is told than their state, by what earlier runs left and by the rows that they use. */
@@ -79,7 +79,7 @@ export function findNotes(table: NotedTable, state: NotedState): RowNotes {
   const waiting = new Set<number>();
   const outdated = new Set<number>();
   const users = new Map<number, number[]>();
-  for (const [place, parents] of table.parents) {
+  for (const [place, { parents }] of table.links) {
     const slot = slotOf(place);
     const used = parents.map(slotOf);
     if (getToldState(slot, state) === 'pending' && !used.every(isThere)) waiting.add(slot);

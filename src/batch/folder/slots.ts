@@ -151,6 +151,11 @@ export class Slots {
     return this.#answers[slot] as number;
   }
 
+  /** Whether a slot has an answer, or may have been billed for one. */
+  mayBePaid(slot: number): boolean {
+    return this.answersOf(slot) > 0 || this.stateOf(slot) === 'sent';
+  }
+
   /** The number of the answer that counts: the newest one, unless another one was chosen. 0 if there is none. */
   countingOf(slot: number): number {
     return this.#chosen.get(slot) ?? this.answersOf(slot);

@@ -55,12 +55,13 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
   const { id, lineId, isNumbered, number, name, command, values } = job;
   const { vars, prompt } = values;
   const slot = table.slots[place] as number;
+  const link = table.links.get(place);
   return manifestLine({
     slot: state.slots.nameOf(slot),
     id,
     numbered: isNumbered || undefined,
-    own: table.own.get(place),
-    parents: table.parents.get(place)?.join(' '),
+    own: link?.own,
+    parents: link?.parents.join(' '),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
     edited: table.edited.has(place) || undefined,
     from: findFrom(state.manifest, table, place),

@@ -4,7 +4,7 @@ import type { BatchState } from '../folder/state.ts';
 import type { Batch } from '../types.ts';
 import { assignLevels } from './assign.ts';
 import { isMadeAgain, isRetried } from './decide.ts';
-import type { RowTable } from './table.ts';
+import { hasSameOwn, indexRows, type RowTable } from './table.ts';
 
 /** The rows that keep earlier answers, and those that this run makes again. */
 export interface AssignedRows {
@@ -67,43 +67,34 @@ function openEarlier(
   table: RowTable,
   { links, manifest: { rows: before }, slots }: BatchState,
 ): (place: number) => readonly number[] {
-  const byId = new Map<number, number>();
+  if (table.links.size === 0) return () => [];
+  const index = indexRows(before);
+  const known = new Set(before.slots.subarray(0, before.size));
   // A row that was renamed has another id.
-  const byOwn = new Map<string, number>();
-  for (const [place, own] of before.own) {
-    byId.set(before.ids[place] as number, place);
-    byOwn.set(own, place);
-  }
+  const byOwn = new Map(Array.from(before.links, ([place, { own }]) => [own, place]));
+  const findBefore = (place: number): number | undefined => {
+    const sameId = index.find(table.ids[place] as number) ?? -1;
+    const was = hasSameOwn(table, place, before, sameId) ? sameId : byOwn.get(table.links.get(place)?.own ?? '');
+    return was === undefined ? undefined : before.slots[was];
+  };
   const byQuestion = new Map<string, number[]>();
   // The newest comes first.
   for (const [slot, { asks }] of [...links].toReversed()) {
-    const known = byQuestion.get(asks);
-    if (known) known.push(slot);
+    const same = byQuestion.get(asks);
+    if (same) same.push(slot);
     else byQuestion.set(asks, [slot]);
   }
-  const isPaid = (slot: number): boolean => slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
-  const findBefore = (place: number): number | undefined => {
-    const own = table.own.get(place) as string;
-    const sameId = byId.get(table.ids[place] as number) ?? -1;
-    const was = before.own.get(sameId) === own ? sameId : byOwn.get(own);
-    return was === undefined ? undefined : before.slots[was];
-  };
-  const known = new Set(links.size > 0 ? before.slots.subarray(0, before.size) : []);
   return (place) => {
     const slot = table.slots[place] as number;
-    const asks = table.links.get(place)?.asks;
-    if (asks === undefined || isPaid(slot)) return [];
+    const asks = table.questions.get(place)?.asks;
+    if (asks === undefined || slots.mayBePaid(slot)) return [];
     const had = findBefore(place);
     // An earlier run was allowed to pay for it, and did not come to that.
-    if (known.has(slot) || (had !== undefined && !isPaid(had))) return [];
+    if (known.has(slot) || (had !== undefined && !slots.mayBePaid(had))) return [];
     const same = byQuestion.get(asks) ?? [];
-    if (had === undefined) return same.filter(isUsable);
-    const all = links.get(had)?.asks === asks ? [had, ...same] : [...same, had];
-    return all.filter(isUsable);
-
-    function isUsable(one: number): boolean {
-      return one !== slot && isPaid(one);
-    }
+    const own = had === undefined ? [] : [had];
+    const all = own.some((one) => links.get(one)?.asks === asks) ? [...own, ...same] : [...same, ...own];
+    return all.filter((one) => one !== slot && slots.mayBePaid(one));
   };
 }
 
@@ -115,8 +106,8 @@ function mustWait(
 ): boolean {
   const { parents = [] } = table.links.get(place) ?? {};
   return parents.some((parent) => {
-    const slot = table.slots[parent.place] as number;
+    const slot = table.slots[parent] as number;
     const isLeft = ['failed', 'sent'].includes(state.slots.stateOf(slot)) && !state.atService.has(slot);
-    return waiting.has(parent.place) || (isLeft && !isRetried(slot, policy, state));
+    return waiting.has(parent) || (isLeft && !isRetried(slot, policy, state));
   });
 }

@@ -45,7 +45,7 @@ export function findChanged(table: RowTable, before: RowTable, slots: Slots, com
   for (let place = 0; place < table.size; place++) {
     const slot = table.slots[place] as number;
     // A failed row is sent by the user's word alone.
-    if (isOwn?.(place) === false || isPaid(slot, slots) || slots.stateOf(slot) === 'failed') continue;
+    if (isOwn?.(place) === false || slots.mayBePaid(slot) || slots.stateOf(slot) === 'failed') continue;
     const kind = findKind(place, slot);
     if (kind !== undefined) found.push({ place, kind });
   }
@@ -92,13 +92,10 @@ function findOrphans(before: RowTable, slots: Slots, isSharded: boolean): Set<nu
   for (let place = 0; place < before.size; place++) {
     const slot = before.slots[place] as number;
     if (slots.has(slot, 'wanted')) continue;
-    if ((isSharded && before.others[place] !== 0) || isPaid(slot, slots) || before.edited.has(place)) found.add(place);
+    if ((isSharded && before.others[place] !== 0) || slots.mayBePaid(slot) || before.edited.has(place))
+      found.add(place);
   }
   return found;
-}
-
-function isPaid(slot: number, slots: Slots): boolean {
-  return slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
 }
 
 /**

@@ -100,7 +100,7 @@ type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchSt
  * earlier answer does not count for it.
  */
 export function isReady(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
-  const { uses = [] } = plan.table.links.get(place) ?? {};
+  const { uses = [] } = plan.table.questions.get(place) ?? {};
   return uses.every((use) => isThere(use, slots));
 }
 
@@ -110,7 +110,7 @@ export function listAwaited(
   { table, due }: Pick<BatchPlan, 'table' | 'due'>,
   { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
 ): JobParent[] {
-  const { uses = [], parents = [] } = table.links.get(place) ?? {};
+  const { uses = [], parents = [] } = table.questions.get(place) ?? {};
   return parents.filter((parent, at) => {
     const use = uses[at] as AnswerUse;
     return due[parent.place] !== 1 && !atService.has(use.slot) && !isThere(use, slots);

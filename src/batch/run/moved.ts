@@ -13,8 +13,8 @@ export function isMoved(was: number, is: number, { before, now }: Record<'before
 }
 
 /** What tells the question of a row from others, without the answers that it uses. */
-function questionOf({ own, firsts }: RowTable, place: number): string | number {
-  return own.get(place) ?? (firsts[place] as number);
+function questionOf({ links, firsts }: RowTable, place: number): string | number {
+  return links.get(place)?.own ?? (firsts[place] as number);
 }
 
 /** The number of rows that ask something, beside one row. */

@@ -80,19 +80,18 @@ export async function planBatch(
       isSameShard: shard !== undefined && isSame(shard, manifest.header?.shard),
     });
   };
-  const isAccepted = ({ place }: ChangedRow): boolean => policy.acceptChanges === true || isNamed(place);
-  const found = compare();
   const findRetried = openRetried(table, batch);
-  const isRetried = ({ place }: ChangedRow): boolean => findRetried(place) !== undefined;
-  const changed = found.filter((row) => !isRetried(row));
+  const isAccepted = ({ place }: ChangedRow): boolean => policy.acceptChanges === true || isNamed(place);
+  const isRefused = (row: ChangedRow): boolean => !isAccepted(row) && findRetried(row.place) === undefined;
+  const found = compare();
   const isLeft = policy.onlyNamed && !isEditedByFlags({ ...batch, ...read });
-  if (!isLeft && !changed.every(isAccepted)) {
+  if (!isLeft && found.some(isRefused)) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
     assignSlots(table, manifest.rows, slots);
-    const asked = compare().filter((row) => !isRetried(row) && !isAccepted(row));
-    throw await editedError(asked, { ...batch, ...read });
+    throw await editedError(compare().filter(isRefused), { ...batch, ...read });
   }
 
+  const changed = found.filter(({ place }) => findRetried(place) === undefined);
   const decided = decideRows(table, { ...word, ...assigned, changed, findRetried }, batch);
   // What was not named, or is left by a limit, is left for a run that asks for it.
   for (const row of found) if (!isAccepted(row) && decided.due[row.place] !== 1) table.edited.add(row.place);
@@ -119,7 +118,7 @@ function describeRedo(
 
 /** What the slots ask that are sent for the first time, of rows that use others. */
 function describeLinks(table: RowTable, due: Uint8Array, { links, slots }: BatchState): LinkRecord[] {
-  return [...table.links].flatMap(([place, { asks, uses }]) => {
+  return [...table.questions].flatMap(([place, { asks, uses }]) => {
     const slot = table.slots[place] as number;
     if (due[place] === 0 || links.has(slot)) return [];
     return { t: 'link', slot: slots.nameOf(slot), asks, uses: nameUses(uses, slots) };

@@ -33,12 +33,12 @@ function joinFamilies({ links, size }: RowTable): { rootsOf(place: number): read
   };
   for (const [child, { parents }] of links)
     for (const parent of parents) {
-      const [one, other] = [headOf(child), headOf(parent.place)];
+      const [one, other] = [headOf(child), headOf(parent)];
       heads[Math.max(one, other)] = Math.min(one, other);
     }
   const roots = new Map<number, number[]>();
   for (const { parents } of links.values())
-    for (const { place } of parents) {
+    for (const place of parents) {
       if (links.has(place)) continue;
       const known = roots.get(headOf(place)) ?? [];
       if (!known.includes(place)) known.push(place);

@@ -11,6 +11,14 @@ export interface AnswerUse {
 
 /** A row that uses the answers of others. */
 interface RowLink {
+  /** What the row asks, whatever the answers that it uses: a digest of its key and the ids of the others. */
+  own: string;
+  /** The places of the rows that it uses. */
+  parents: readonly number[];
+}
+
+/** What a row of the file asks that uses the answers of others. */
+interface LinkedQuestion {
   key: string;
   parents: readonly JobParent[];
   /** The answers that the row uses: each by its slot and generation. Known once the slots of its parents are. */
@@ -40,12 +48,11 @@ export interface RowTable {
   others: Uint32Array;
   /** The places of rows that were edited, and that the user has not said to pay for. */
   edited: Set<number>;
-  /** The rows that use others, by their places; and their keys without the generations of the answers that they use. */
+  /** The rows that use others, by their places. */
   links: Map<number, RowLink>;
-  own: Map<number, string>;
-  /** The places of the rows that they use. */
-  parents: Map<number, readonly number[]>;
-  /** The places of the rows that use others, parted so that each row comes after those that it uses. */
+  /** What they ask; not known of the rows of a manifest. */
+  questions: Map<number, LinkedQuestion>;
+  /** Their places, parted so that each row comes after those that it uses. */
   levels: readonly (readonly number[])[];
   /** The kind of answer of each row: its number in `jobProducts`. */
   products: Uint8Array;
@@ -68,8 +75,7 @@ export function newRowTable(rows = 0): RowTable {
     others: new Uint32Array(room),
     edited: new Set(),
     links: new Map(),
-    own: new Map(),
-    parents: new Map(),
+    questions: new Map(),
     levels: [],
     products: new Uint8Array(room),
     froms: new Int32Array(room),
@@ -101,12 +107,8 @@ export function linkRows(
 ): number[] {
   for (const { place, key, parents } of rows) {
     const ids = parents.map(({ id }) => id);
-    table.links.set(place, { key, parents, uses: [], asks: '' });
-    table.own.set(place, digestUses(key, ids));
-    table.parents.set(
-      place,
-      parents.map((parent) => parent.place),
-    );
+    table.links.set(place, { own: digestUses(key, ids), parents: parents.map((parent) => parent.place) });
+    table.questions.set(place, { key, parents, uses: [], asks: '' });
   }
   const { levels, rest } = partLevels(table.links);
   table.levels = levels;
@@ -119,12 +121,12 @@ function partLevels(links: RowTable['links']): { levels: number[][]; rest: Reado
   const waitsFor = new Map<number, number>();
   const childrenOf = new Map<number, number[]>();
   for (const [place, { parents }] of links) {
-    const linked = parents.filter((parent) => links.has(parent.place));
+    const linked = parents.filter((parent) => links.has(parent));
     waitsFor.set(place, linked.length);
     for (const parent of linked) {
-      const children = childrenOf.get(parent.place) ?? [];
+      const children = childrenOf.get(parent) ?? [];
       children.push(place);
-      childrenOf.set(parent.place, children);
+      childrenOf.set(parent, children);
     }
   }
   const levels: number[][] = [];
@@ -151,7 +153,7 @@ function findCircle(rest: ReadonlySet<number>, links: RowTable['links']): number
   let [place] = rest;
   while (place !== undefined && !path.has(place)) {
     path.add(place);
-    place = links.get(place)?.parents.find((parent) => rest.has(parent.place))?.place;
+    place = links.get(place)?.parents.find((parent) => rest.has(parent));
   }
   return place === undefined ? [] : [...path].slice([...path].indexOf(place));
 }
@@ -161,8 +163,8 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const slot = slots.addNamed(row.slot);
   const place = addRow(table, { id: row.id, isNumbered: row.numbered }, slots.firstOf(slot));
   table.slots[place] = slot;
-  if (row.own !== undefined) table.own.set(place, row.own);
-  if (row.parents !== undefined) table.parents.set(place, row.parents.split(' ').map(Number));
+  const { own, parents = '' } = row;
+  if (own !== undefined) table.links.set(place, { own, parents: parents.split(' ').map(Number) });
   table.others[place] = row.other ?? 0;
   if (row.edited) table.edited.add(place);
   return place;
@@ -212,13 +214,13 @@ export function indexRows(table: RowTable): RowIndex {
 
 /** Whether a row that uses others asks the same as one of another table, apart from the answers that it uses. */
 export function hasSameOwn(
-  one: Pick<RowTable, 'own'>,
+  one: Pick<RowTable, 'links'>,
   place: number,
-  other: Pick<RowTable, 'own'>,
+  other: Pick<RowTable, 'links'>,
   was: number,
 ): boolean {
-  const own = one.own.get(place);
-  return own !== undefined && own === other.own.get(was);
+  const own = one.links.get(place)?.own;
+  return own !== undefined && own === other.links.get(was)?.own;
 }
 
 /** Marks the slots of the rows of a table as wanted, and no others. */
@@ -243,8 +245,8 @@ export function digestUses(key: string, uses: readonly string[]): string {
 }
 
 /** A row that the user named: its id, and what it asks, whatever the rows that it uses are called and answer. */
-export function describeNamed({ ids, firsts, links }: RowTable, place: number, slots: Slots): string {
-  const key = links.get(place)?.key ?? slots.keyOf(firsts[place] as number);
+export function describeNamed({ ids, firsts, questions }: RowTable, place: number, slots: Slots): string {
+  const key = questions.get(place)?.key ?? slots.keyOf(firsts[place] as number);
   return `${(ids[place] as number).toString(16)}:${key}`;
 }
 

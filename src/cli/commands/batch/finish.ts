@@ -255,9 +255,7 @@ async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const waiting = listPlaces(table, (slot, place) => plan.isOwn(place) && notes.waiting.has(slot));
   const slotOf = (place: number): number => table.slots[place] as number;
   const isOpen = (place: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slotOf(place)));
-  const places = [
-    ...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []).map(({ place }) => place)),
-  ].filter(isOpen);
+  const places = [...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []))].filter(isOpen);
   if (places.every((place) => getToldState(slotOf(place), state) === 'pending')) return undefined;
   places.sort((a, b) => a - b);
   const ids = await listIdsOf(places, batch);

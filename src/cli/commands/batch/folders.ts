@@ -125,7 +125,7 @@ export function joinStates(
 /** The key of the row at a place, without the generations of the answers that it uses. */
 function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string {
   const { rows } = manifest;
-  return rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number);
+  return rows.links.get(place)?.own ?? slots.keyOf(rows.slots[place] as number);
 }
 
 /** The slot of a row in one of several folders, which has its state. Slot -1: no folder has it. */

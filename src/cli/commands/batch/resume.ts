@@ -103,8 +103,7 @@ function listStaying({ plan: { due, kept, table }, state: { slots } }: Pick<Plan
   const isKept = (place: number): boolean => due[place] === 0 && slots.answersOf(table.slots[place] as number) > 0;
   const staying = new Set([...kept.keys()].filter(isKept));
   for (const place of table.levels.flat())
-    if (isKept(place) && table.links.get(place)?.parents.some((parent) => staying.has(parent.place)))
-      staying.add(place);
+    if (isKept(place) && table.links.get(place)?.parents.some((parent) => staying.has(parent))) staying.add(place);
   return [...staying].toSorted((a, b) => a - b);
 }
 

@@ -659,7 +659,7 @@ describe('batch redo and batch retry send only what they name', () => {
       prompt === 'p1' ? { status: 400 } : prompt === 'p2' ? { drop: true as const } : undefined;
     await at('.', 'jobs.jsonl', '-o', 'out');
     expect((await at('.', 'choose', 'out', 'p2=1')).stderr).toContain(
-      'to get one, which may be billed twice: gateway-cli batch redo out p2\n',
+      'to see what sends it: gateway-cli batch status out\n',
     );
     const ran = await at('.', 'redo', 'out', 'p1,p2,p3');
     expect(ran.stderr).toContain(

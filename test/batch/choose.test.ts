@@ -254,13 +254,27 @@ test.for(['{"prompt":"a"}\n{"prompt":"b"}\n', '{"id":"x","prompt":"a"}\n{"id":"y
   },
 );
 
+test('a row that waits for the answer of another one is not among those that use another answer', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  server.answer = (prompt) => (prompt === 'Plan' ? { status: 400 } : undefined);
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'l', prompt: 'Letter {{@o.text}}' }, { id: 'x', prompt: 'Other' });
+  await batch();
+  expect(await batch(['choose', 'out', 'x=1'])).toMatchObject({
+    code: 0,
+    stderr: 'the reports have it: gateway-cli batch export out\n',
+  });
+});
+
 test.for([
   ['9=1', 'out has no job "9"', 'name ids, or numbers of rows: p1=1 p2=1 p3=1\n'],
   ['1-2=1', 'out has no job "1-2"', 'name each of them: p1=1 p2=1\n'],
   ['pp3=1', 'out has no job "pp3"', 'did you mean: p3=1\n'],
   ['p1=3', 'row p1 has 2 answers', 'gateway-cli batch choose out p1=2'],
   ['2=2', 'row 2 (p2) has 1 answer', 'gateway-cli batch redo out 2'],
-  ['p3=1', 'row p3 has no answer', 'gateway-cli batch redo out p3'],
+  ['p3=1', 'row p3 has no answer', 'to see what sends it: gateway-cli batch status out\n'],
   ['p1', 'batch choose takes <row>=<answer>, not "p1"', 'gateway-cli batch choose out 3=1'],
 ] as const)('%s is refused: %s', async ([word, message, next], { server, folder, batch }) => {
   server.answer = (prompt) => (prompt === 'p3' ? { status: 400 } : undefined);

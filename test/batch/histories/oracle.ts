@@ -232,10 +232,11 @@ async function runOnce(
   const end = judgeEnd(ended, policy);
   if (end === 'refused') {
     const named = policy.redo ?? [];
-    // It uses a row that is not made.
+    // It uses a row that is not made, or the service makes it.
     const isWaiting = ({ id, parents }: TableRow): boolean =>
       named.includes(id) && parents.some((parent) => !named.includes(parent));
-    const isKnown = folders.length > 1 || rows[0]?.isNumbered || rows.some(isWaiting);
+    const isHeld = folder.hadBatches && /(is|are) at the service$/.test(ended.error?.message ?? '');
+    const isKnown = folders.length > 1 || rows[0]?.isNumbered || isHeld || rows.some(isWaiting);
     assert.ok(isKnown, 'the words of --redo are refused');
     assert.equal(gateway.payments.length, first, 'paid, and refused');
     // The user said nothing.

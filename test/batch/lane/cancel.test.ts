@@ -20,6 +20,8 @@ test('a batch that cannot be cancelled is reported, the others are cancelled, an
   expect([lost.code, lost.stderr]).toEqual([8, expect.stringContaining('run the same command again')]);
   expect(lost.stderr).not.toContain('may have been billed');
   server.fault = () => undefined;
+  const told = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
+  expect(told.stderr).toContain('collected by gateway-cli batch again out --lane batch\n');
   const again = await run(['batch', 'cancel', 'out', '--json'], { cwd: folder.cwd, env });
   expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, cancelled: [{ jobs: 2 }, { jobs: 1 }] });
 });

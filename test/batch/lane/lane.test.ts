@@ -40,6 +40,13 @@ describe.for(apiNames)('%s', (api) => {
     const live = await run(['batch', 'jobs.jsonl', '-o', 'out'], { cwd: folder.cwd, env });
     expect([live.code, server.requests.includes('unknown')]).toEqual([13, false]);
     expect(live.stderr).toContain(' at the service: gateway-cli batch again out --lane batch');
+    const redo = await run(['batch', 'redo', 'out', 'p2'], { cwd: folder.cwd, env });
+    expect([redo.code, redo.stderr]).toEqual([
+      2,
+      expect.stringMatching(/p2 is at the service\n.*: gateway-cli batch again out --lane batch\n/),
+    ]);
+    const table = await run(['batch', 'export', 'out', '--format', 'jsonl'], { cwd: folder.cwd, env });
+    expect(table.stdout).toContain('"error":{"class":"no-reply","message":"no answer yet: it is at the service"}');
     expect((await batch()).code).toBe(0);
     expect([...server.counts.values()]).toEqual([1, 1, 1]);
   });
@@ -229,7 +236,7 @@ describe.for(apiNames)('%s', (api) => {
     const ran = await running;
     expect(ran.code).toBe(130);
     expect(ran.stderr).toContain(
-      '3 jobs go on at the service, and will be billed; gateway-cli batch again out collects the results, gateway-cli batch cancel out ends them\n',
+      '3 jobs go on at the service, and will be billed; gateway-cli batch again out --lane batch collects the results, gateway-cli batch cancel out ends them\n',
     );
     const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
     expect([cancel.code, cancel.stdout]).toEqual([0, expect.stringContaining('1: 3 jobs, cancelled')]);

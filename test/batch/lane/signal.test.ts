@@ -48,7 +48,9 @@ test('Ctrl-C during a creation waits for its answer', async ({ open }) => {
   const ran = await batch([], { signal: stop.signal });
   expect(ran.code).toBe(130);
   // It is told at once: the answer may never come, and the jobs are at the service.
-  expect(ran.stderr).toContain('2 jobs may be at the service, and be billed; gateway-cli batch again out finds out\n');
+  expect(ran.stderr).toContain(
+    '2 jobs may be at the service, and be billed; gateway-cli batch again out --lane batch finds out\n',
+  );
   expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ step: 'created', batch: 'msgbatch_1' });
 });
 
@@ -107,7 +109,7 @@ test('--redo of jobs that are at the service collects them, and sends those that
   const left = await batch([...redo, '--no-wait']);
   expect([left.code, left.stderr]).toEqual([
     0,
-    expect.stringContaining('gateway-cli batch again out collects the results\n'),
+    expect.stringContaining('gateway-cli batch again out --lane batch collects the results\n'),
   ]);
   expect(await batch(redo)).toMatchObject({ code: 0 });
   expect([...server.counts.values()]).toEqual([2, 2, 2]);

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run } from '../../helpers/run.ts';
@@ -126,4 +126,25 @@ test('after a refused run, status has the commands for all rows, and names the e
   const both = (await cli('status', 'out', 'two')).stdout;
   for (const folder of ['out', 'two'])
     expect(both).toContain(`\n${folder}: last run: 1 job was edited since an earlier run sent it: a (in prompt)\n`);
+});
+
+test('what a refused run said to type is for the folder by the name that it had there', async () => {
+  const cwd = scratchFolder();
+  const cli = (at: string, ...argv: string[]) => run(['batch', ...argv], { cwd: join(cwd, at) });
+  mkdirSync(join(cwd, 'a'));
+  writeFileSync(join(cwd, 'a/jobs.jsonl'), '{"id":"a","prompt":"one"}\n');
+  await cli('a', 'jobs.jsonl', '-o', '-out', '--offline');
+  writeFileSync(join(cwd, 'a/jobs.jsonl'), '{"id":"a","prompt":"uno"}\n');
+  const next = 'gateway-cli batch again ./-out --accept-changes\n';
+  expect(await cli('a', 'again', './-out')).toMatchObject({ code: 14, stderr: expect.stringContaining(next) });
+  expect((await cli('a', 'status', './-out')).stdout).toContain(
+    `${next}to keep the table of before as well, copy it first: cp -r ./-out ./-out-before\n`,
+  );
+  const elsewhere = await cli('.', 'status', 'a/-out');
+  expect(elsewhere.stdout).toContain('to be told what to type here: gateway-cli batch again a/-out\n');
+  expect(elsewhere.stdout).not.toContain(next);
+  expect(await cli('.', 'again', 'a/-out')).toMatchObject({
+    code: 14,
+    stderr: expect.stringContaining('gateway-cli batch again a/-out --accept-changes\n'),
+  });
 });

@@ -23,7 +23,7 @@ import { openClient } from '../../run/client.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../run/settings.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import { toTypedFolder, recallConnection } from './kept-command.ts';
-import { nextCommand, type TypedFolder } from './next-command.ts';
+import { collectCommand, type TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
@@ -65,15 +65,14 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
     for (const { batch, jobs } of cancelled)
       await io.stdout.write(`${batch}: ${formatCount(jobs, 'job')}, cancelled as far as they are not done\n`);
   if (failure) return { document, error: failure };
-  if (open.length > 0)
-    await ui.note(`what was done before is billed, and collected by ${nextCommand(folder, 'again')}`);
+  if (open.length > 0) await ui.note(`what was done before is billed, and collected by ${collectCommand(folder)}`);
   return { document };
 }
 
 /** The error for a creation that is not answered: without an id at the service nothing can be cancelled. */
 function unansweredCreation(jobs: number, folder: TypedFolder): GatewayError {
   return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
-    hint: `to look for it, before you cancel it: ${nextCommand(folder, 'again')}`,
+    hint: `to look for it, before you cancel it: ${collectCommand(folder)}`,
     sent: 'yes',
   });
 }

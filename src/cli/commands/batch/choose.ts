@@ -15,7 +15,7 @@ import { createHost } from './host.ts';
 import { countFolder, readOneFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, toTypedFolder } from './kept-command.ts';
-import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
+import { chooseCommand, collectCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
 import { openOutdir } from './outdir.ts';
 import { type FoundRow, listManifestRows, noRowError, readIds, readRowNames, type RowNames } from './row-names.ts';
 import { renewSummary } from './status.ts';
@@ -71,9 +71,9 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
     if (Object.keys(last).length > 0) await renewSummary(await readOneFolder(outdir, context), last, lock);
     await renewGallery(outdir, context);
   }
-  const outdated = [
-    ...(await readIds(findNotes(state.manifest.rows, state).outdated, { folder, slots: state.slots })).values(),
-  ];
+  const { slots } = state;
+  const remade = [...findNotes(state.manifest.rows, state).outdated].filter((slot) => slots.answersOf(slot) > 0);
+  const outdated = [...(await readIds(new Set(remade), { folder, slots })).values()];
   const document = {
     schema: 'gateway-cli/batch-choose@1',
     chosen: chosen.map(({ id, answer, answers }) => ({ id, answer, answers })),
@@ -150,14 +150,19 @@ function findChosen(
   if (answer > answers && state.atService.has(slot))
     throw usageError(
       `row ${name} has ${answers === 0 ? 'no answer yet' : formatCount(answers, 'answer')}: the service makes ${answers === 0 ? 'it' : 'another one'}`,
-      `to collect it: ${nextCommand(typed, 'again', { flags: '--lane batch' })}`,
+      `to collect it: ${collectCommand(typed)}`,
+    );
+  if (answers === 0)
+    throw usageError(
+      `row ${name} has no answer`,
+      `to see what sends it: gateway-cli batch status ${shellWord(typed.outdir)}`,
     );
   if (answer > answers)
     throw usageError(
-      `row ${name} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
+      `row ${name} has ${formatCount(answers, 'answer')}`,
       answers > 1
         ? `the last one: ${chooseCommand(typed.outdir, [`${word}=${answers}`])}`
-        : `to get ${answers === 0 ? 'one' : 'another one'}${state.slots.stateOf(slot) === 'sent' ? ', which may be billed twice' : ''}: ${nextCommand(typed, 'redo', { operand: word })}`,
+        : `to get another one${slots.stateOf(slot) === 'sent' ? ', which may be billed twice' : ''}: ${nextCommand(typed, 'redo', { operand: word })}`,
     );
   const before = slots.countingOf(slot);
   const isSame = before === answer && !isLeftToRedo(slot, state);

@@ -15,7 +15,7 @@ import {
   type Variation,
 } from '../../../batch/index.ts';
 import { toTypedFolder } from './kept-command.ts';
-import type { TypedFolder } from './next-command.ts';
+import { nameFolder, type TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename } from 'node:path';
 import type { Context } from '../../context.ts';
@@ -49,7 +49,7 @@ export async function readFolders(names: readonly string[], context: Context): P
 export async function readOneFolder(name: string, context: Context): Promise<BatchFolder> {
   const found = await readBatchFolder(name, context);
   const { rows, header } = found.state.manifest;
-  const typed = toTypedFolder(name, header?.command?.flags);
+  const typed = toTypedFolder(nameFolder(found.folder, context.io.cwd), header?.command?.flags);
   const notes = findNotes(rows, found.state);
   return { name, typed, ...found, holder: await findHolder(found.folder), notes, isSameTable: true };
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../batch/index.ts';
 import { asideFile, chooseHint, type GatewayError, getErrorMessage, shellWord } from '../../../library/index.ts';
 import type { Context } from '../../context.ts';
-import { copyCommand, nextCommand, repeatCommand, type TypedFolder } from './next-command.ts';
+import { collectCommand, copyCommand, nextCommand, repeatCommand, type TypedFolder } from './next-command.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 import { repliesSavedSince, recoverHint } from '../../run/recovery.ts';
 
@@ -105,8 +105,8 @@ function describeEvent(event: Told, folder: TypedFolder | undefined): HostLine[]
       const verb = event.jobs === 1 ? 'goes' : 'go';
       const end = event.isWaitedFor ? `, gateway-cli batch cancel ${shellWord(folder?.outdir ?? '')} ends them` : '';
       const line = event.isCreated
-        ? `${verb} on at the service, and will be billed; ${nextCommand(folder, 'again')} collects the results${end}`
-        : `may be at the service, and be billed; ${nextCommand(folder, 'again')} finds out`;
+        ? `${verb} on at the service, and will be billed; ${collectCommand(folder)} collects the results${end}`
+        : `may be at the service, and be billed; ${collectCommand(folder)} finds out`;
       return [['note', `${formatCount(event.jobs, 'job')} ${line}`]];
     }
     case 'poll-failed':

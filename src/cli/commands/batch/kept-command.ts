@@ -10,7 +10,7 @@ import { keyForAnyOrigin } from '../../settings/key.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { promptIn, readDefaultsObject } from './jobs/source.ts';
-import { repeatCommand, type TypedFolder } from './next-command.ts';
+import { nameFolder, repeatCommand, type TypedFolder } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
 export interface TypedCommand {
@@ -55,9 +55,8 @@ function nameWords(words: readonly string[], data: string | undefined): { jobs?:
 /** The folder of a run in commands to type; undefined without one. */
 export function findTypedFolder({ words, flags }: TypedCommand, { cwd }: Context['io']): TypedFolder | undefined {
   if (flags.output === undefined) return undefined;
-  const path = resolve(cwd, flags.output);
-  const short = relative(cwd, path) || '.';
-  return toTypedFolder(short.startsWith('..') ? path : short, { ...flags, ...nameWords(words, flags.data) });
+  const name = nameFolder(resolve(cwd, flags.output), cwd);
+  return toTypedFolder(name, { ...flags, ...nameWords(words, flags.data) });
 }
 
 /** A folder in commands to type. `flags`: those of the command that it keeps, with the words that name its table. */

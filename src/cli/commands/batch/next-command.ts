@@ -48,6 +48,11 @@ export function nextCommand(
   return joinWords(['gateway-cli batch', name, shellWord(outdir), ...rest]);
 }
 
+/** The command that collects what the service holds, whatever the lane of the folder is by now. */
+export function collectCommand(folder: TypedFolder | undefined): string {
+  return nextCommand(folder, 'again', { flags: '--lane batch' });
+}
+
 function orderOperands(word: string, table: string, flags: string): string[] {
   return table.startsWith('-') ? [table, flags, word] : [flags, word, table];
 }
@@ -80,11 +85,17 @@ export function toOperands(words: readonly string[]): string {
   return words.some((word) => word.startsWith('-')) ? `-- ${typed}` : typed;
 }
 
+/** The name of a folder in commands to type: its path from here if it is below, which is no flag. */
+export function nameFolder(path: string, cwd: string): string {
+  const short = relative(cwd, path) || '.';
+  if (short.startsWith('..')) return path;
+  return short.startsWith('-') ? `./${short}` : short;
+}
+
 /** The command that copies a folder to a free place beside it, so that its table stays there as it is. */
 export async function copyCommand(outdir: string, cwd: string): Promise<string> {
   const folder = resolve(cwd, outdir);
-  const short = relative(cwd, folder);
-  const name = short === '' || short.startsWith('..') ? folder : short;
+  const name = folder === resolve(cwd) ? folder : nameFolder(folder, cwd);
   let copy = `${name}-before`;
   // Into a folder that is there, `cp` would copy this one as a part of that.
   for (let count = 2; await isTaken(resolve(cwd, copy)); count++) copy = `${name}-before-${count}`;

@@ -11,7 +11,7 @@ import { collectLineErrors, duplicateError, type LineErrors } from './jobs/line-
 import type { JobSource } from './jobs/source.ts';
 import type { TypedFolder } from './next-command.ts';
 import { ownSettings } from './own-settings.ts';
-import { noteOtherShards, openRedo, requireUsed } from './redo.ts';
+import { noteOtherShards, openRedo, requireCollected, requireUsed } from './redo.ts';
 
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
   folder: TypedFolder | undefined;
@@ -51,6 +51,7 @@ export async function planJobs({ prices, source, flags, context, ...batch }: Pla
   if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
   const plan = await planBatch(read, named && new Set(named.map(({ place }) => place)), batch);
   if (named) {
+    requireCollected(named, { ...batch, plan });
     requireUsed(named, { ...batch, plan });
     await noteOtherShards(named, { ...batch, plan }, context);
   }

@@ -2,7 +2,7 @@ import { isMoved, listAwaited, nameSome, type RowTable } from '../../../batch/in
 import type { Context } from '../../context.ts';
 import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
-import { joinIds, toOperands } from './next-command.ts';
+import { collectCommand, joinIds, toOperands } from './next-command.ts';
 import {
   findRenumbered,
   type FoundRow,
@@ -97,6 +97,21 @@ export async function noteOtherShards(
   const what = `shard ${own} does not have ${names}`;
   if (policy.onlyNamed && others.length === rows.length) throw usageError(what, next);
   await ui.warn(`${what}; ${next}`);
+}
+
+/** Throws GatewayError usage for a row that the service holds, and that no run named before: what it makes is to come first. */
+export function requireCollected(
+  named: readonly FoundRow[],
+  { folder, plan: { records, table }, state: { atService } }: Pick<RunningBatch, 'folder' | 'plan' | 'state'>,
+): void {
+  // The same command goes on with what it began.
+  if (!records.some((record) => record.t === 'redo' && record.rows !== undefined)) return;
+  const ids = named.filter(({ place }) => atService.has(table.slots[place] as number)).map(({ id }) => id);
+  if (ids.length === 0) return;
+  throw usageError(
+    `${nameSome(ids)} ${ids.length === 1 ? 'is' : 'are'} at the service`,
+    `to collect the ${ids.length === 1 ? 'answer' : 'answers'} first: ${collectCommand(folder)}`,
+  );
 }
 
 /** Throws GatewayError usage for a named row that would wait: it uses one that has no answer, and is neither named nor sent. */

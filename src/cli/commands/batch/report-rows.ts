@@ -169,6 +169,7 @@ async function openFolderResults(folders: readonly BatchFolder[]) {
   };
 }
 
+const atService = { class: 'no-reply', message: 'no answer yet: it is at the service' };
 const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
 
 /** The row of a report by its row of the table and its result. */
@@ -184,7 +185,7 @@ function createReportRow(
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);
-  const missing = describeMissing(state, slot, batch);
+  const missing = batch.atService.has(slot) ? atService : describeMissing(state, slot, batch);
   const error = holder && missing === unanswered ? inFlight : missing;
   return { ...told, command, vars, prompt, images: [], error };
 }

@@ -34,6 +34,7 @@ import {
   summaryDocument,
 } from './summary.ts';
 import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
+import { nextCommand } from './next-command.ts';
 import { readIds } from './row-names.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
@@ -76,12 +77,14 @@ interface FolderStatus extends BatchFolder {
   missingPictures: string[];
   states: readonly StateRows[];
   lastError: JsonObject | undefined;
+  /** The last run named the folder as it is named from here. */
+  hasOwnName: boolean;
 }
 
 /** The summary of the last run; empty if it tells nothing of the rows as they are now. */
 type LastRun = Readonly<Record<string, unknown>>;
 
-async function readStatus(one: BatchFolder, { error, spent }: LastRun): Promise<FolderStatus> {
+async function readStatus(one: BatchFolder, { error, outdir, spent }: LastRun): Promise<FolderStatus> {
   const { folder, holder, state, typed } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
@@ -115,6 +118,7 @@ async function readStatus(one: BatchFolder, { error, spent }: LastRun): Promise<
       isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),
     lastError: isObject(error) ? error : undefined,
+    hasOwnName: outdir === typed.outdir,
   };
 }
 
@@ -139,7 +143,8 @@ export async function renewSummary(one: BatchFolder, last: LastRun, lock: Folder
     spent: readSpent(last['spent']),
     skipped: Number(last['skipped'] ?? 0),
     durationMs: Number(last['durationMs'] ?? 0),
-    outdir: one.name,
+    // What the error says to type is for the folder by this name.
+    outdir: String(last['outdir'] ?? one.typed.outdir),
     failures: new Map(failures),
     exitCode: error ? Number(last['exitCode']) : exitCodes.ok.code,
     error,
@@ -227,12 +232,13 @@ async function describeEnd({ folders, counts, holder, beganAt }: Status): Promis
 }
 
 /** The error of a run that was refused, or stopped, while that holds; its hints, unless they are the commands for the rows. */
-function readError({ counts, lastError = {} }: FolderStatus) {
+function readError({ counts, hasOwnName, lastError = {}, typed }: FolderStatus) {
   const { class: name, message, hint } = lastError;
+  const here = `to be told what to type here: ${nextCommand(typed, 'again')}`;
   const isNews = (counts.pending > 0 || name === 'batch-edited') && name !== 'batch-failed';
   return {
     message: isNews && typeof message === 'string' ? message : undefined,
-    hints: isNews && typeof hint === 'string' ? hint.split('\n') : [],
+    hints: isNews && typeof hint === 'string' ? (hasOwnName ? hint.split('\n') : [here]) : [],
   };
 }
 

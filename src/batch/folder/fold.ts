@@ -10,6 +10,7 @@ import type {
   SlotRecord,
 } from './records.ts';
 import { type Place, Slots, type SlotState } from './slots.ts';
+import { countLost, newSpendingState, type SpendingState } from './spending.ts';
 import {
   finalSteps,
   findProviderBatch,
@@ -25,7 +26,7 @@ interface Take extends Place {
 }
 
 /** The records of a journal, taken together. */
-export interface Fold {
+export interface Fold extends SpendingState {
   slots: Slots;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
@@ -50,6 +51,7 @@ export interface Fold {
 /** Makes the fold of an empty journal. `rows`: about how many slots there will be. */
 export function newFold(rows = 0): Fold {
   return {
+    ...newSpendingState(),
     slots: new Slots(rows),
     providerBatches: new Map(),
     atService: new Map(),
@@ -109,17 +111,13 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
  * Ends the run before: nothing of it goes on. A slot that was ready and has no `sent` did not go out, as the kernel keeps all lines
  * of a process. If the machine went down since, the line of `sent` may be lost.
  */
-export function settleRun(
-  fold: Fold,
-  boot: string | undefined,
-  onLost: (slot: number) => void = () => undefined,
-): void {
-  for (const slot of fold.open.keys()) onLost(slot);
+export function settleRun(fold: Fold, boot: string | undefined): void {
+  for (const slot of fold.open.keys()) countLost(slot, fold);
   endOffline(fold);
   const isSure = boot !== undefined && fold.run?.boot === boot;
   for (const slot of isSure ? [] : fold.ready) {
     fold.slots.setState(slot, 'sent');
-    onLost(slot);
+    countLost(slot, fold);
   }
   fold.ready.clear();
   fold.open.clear();

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { bootMark, GatewayError, parseObject, readAppendedLines, SyncedFile } from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
 import type { SlotRecord } from './records.ts';
-import { addRecord, type BatchState, newBatchState, settleState } from './state.ts';
+import { settleRun } from './fold.ts';
+import { addRecord, type BatchState, newBatchState } from './state.ts';
 
 /**
  * Reads the journal of a batch's folder; the state of a folder without one is empty. `rows`: about how many slots there will be.
@@ -23,7 +24,7 @@ export async function readJournal(folder: string, rows = 0): Promise<BatchState>
         throw error instanceof RangeError ? notAJournal(path, number) : error;
       }
     }
-  settleState(state, bootMark());
+  settleRun(state, bootMark());
   return state;
 }
 

@@ -164,11 +164,10 @@ async function takeBack(group: readonly JournalEntry[], open: Open): Promise<voi
 async function writeReady(group: readonly JournalEntry[], open: Open): Promise<void> {
   const { run, state, now, journal } = open;
   const { step } = open.hooks;
-  const hasBounds = group.some(({ bound }) => bound !== undefined);
   const record: GroupRecord = {
     t: 'ready',
     slots: group.map((entry) => nameOf(entry, open)),
-    bounds: hasBounds ? group.map(({ bound }) => bound ?? null) : undefined,
+    bounds: listBounds(group),
     at: now(),
   };
   // Without a boot id, a `ready` that is read later says nothing: `sent` is synced instead.
@@ -178,6 +177,11 @@ async function writeReady(group: readonly JournalEntry[], open: Open): Promise<v
   await journal.sync();
   addRecord(record, state);
   for (const { job } of group) step?.('ready-synced', job.id);
+}
+
+/** The bounds of the costs of slots, as records have them; undefined if no model has a price. */
+export function listBounds(group: readonly Pick<JournalEntry, 'bound'>[]): GroupRecord['bounds'] {
+  return group.some(({ bound }) => bound !== undefined) ? group.map(({ bound }) => bound ?? null) : undefined;
 }
 
 async function writeJobEnd(entry: JournalEntry, outcome: EndedJob, open: Open): Promise<void> {

@@ -1,13 +1,13 @@
 import { getToldState } from '../counts.ts';
 import type { JobError } from '../types.ts';
-import { type Fold, applyRecord, newFold, settleRun } from './fold.ts';
+import { type Fold, applyRecord, newFold } from './fold.ts';
 import { newManifest, type Manifest } from './manifest.ts';
 import type { EndRecord, RunStart, SlotRecord } from './records.ts';
-import { countEnd, countLost, newSpendingState, type SpendingState } from './spending.ts';
+import { countEnd } from './spending.ts';
 import { addPaid } from '../lane/provider-batches.ts';
 
 /** The state of a batch: read from its folder, and kept up to date by a run. */
-export interface BatchState extends Fold, SpendingState {
+export interface BatchState extends Fold {
   /** The record of the last run; undefined for an empty journal. */
   run: RunStart | undefined;
   /** The table as the last run read it. */
@@ -26,7 +26,6 @@ export interface BatchState extends Fold, SpendingState {
 export function newBatchState(rows = 0): BatchState {
   return {
     ...newFold(rows),
-    ...newSpendingState(),
     run: undefined,
     manifest: newManifest(),
     beganAt: undefined,
@@ -46,12 +45,8 @@ export function addRecord(record: SlotRecord, state: BatchState): void {
   }
   switch (record.t) {
     case 'run':
-      settleState(state, record.boot);
       state.beganAt ??= record.at;
       state.earlierMs = state.durationMs;
-      break;
-    case 'choose':
-      settleState(state, record.boot);
       break;
     case 'ready':
       keepBounds(record.slots, record.bounds, state);
@@ -85,11 +80,6 @@ export function countEndRecord(record: EndRecord, state: BatchState): void {
   const slot = slots.addNamed(record.slot);
   addPaid(slot, record, state);
   countEnd(slot, record, state);
-}
-
-/** Ends the run before: nothing of it goes on, and a request that was sent and has no end may have been billed. */
-export function settleState(state: BatchState, boot: string | undefined): void {
-  settleRun(state, boot, (slot) => countLost(slot, state));
 }
 
 function keepBounds(

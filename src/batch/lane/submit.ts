@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises';
 import {
+  type BatchApi,
   type BatchFormat,
+  type BatchInfo,
   type CallEvent,
   createGatheredFile,
   getTimeoutError,
@@ -15,6 +17,7 @@ import {
   streamBody,
   usageError,
 } from '../../library/index.ts';
+import { listBounds } from '../folder/recorder.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { readyJobs } from '../run/queue.ts';
@@ -204,56 +207,70 @@ async function openDraft(
 
 /** Creates one batch at the service. The journal has it before; if its creation is not answered, the service is asked for it. */
 async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<void> {
-  const { mark, plan, path, jobs } = draft;
-  const { format, api } = await openPlaceApi(plan, run);
-  const file = await draft.seal();
-  const { state } = run.batch;
-  const hasBounds = jobs.some(({ bound }) => bound !== undefined);
-  // Without names, the new batch is found among the batches after this one.
-  const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
-  // The gateway of `--offline` has another API key in each run.
-  const key = plan.origin === 'offline' ? undefined : await run.clients.get(plan.profile)?.keyDigest?.(mark);
-  const step = {
-    step: 'planned' as const,
-    slots: jobs.map(({ slot }) => state.slots.nameOf(slot)),
-    ids: jobs.map(({ id }) => id),
-    bounds: hasBounds ? jobs.map(({ bound }) => bound ?? null) : undefined,
-    plan: { ...plan, after, key },
-  };
-  await recordStep({ mark }, step, run);
-  run.hooks.step?.('part-planned', mark);
-  const parts = { mark, model: plan.model, path };
-  const uploaded = await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
-  run.hooks.step?.('part-uploaded', mark);
-  run.batch.host.signal.throwIfAborted();
-  const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
-  const bounds = jobs.map(({ bound = noBound }) => bound);
-  await run.budgets.get(plan.profile)?.reserve({ id: mark, model: plan.model, bounds }, run.batch.host.signal);
-  // No signal ends the request: whether the batch was created must be known.
-  const deadline = longDeadline(plan, run);
+  const { mark, plan, jobs } = draft;
   const { host } = run.batch;
+  const service = await openPlaceApi(plan, run);
+  const file = await draft.seal();
+  const providerBatch = await recordPlanned(draft, service.format, run);
+  const uploaded = await callService(plan, run, ({ api }, deadline) => api.upload(file, deadline));
+  run.hooks.step?.('part-uploaded', mark);
+  host.signal.throwIfAborted();
+  const bounds = jobs.map(({ bound = noBound }) => bound);
+  await run.budgets.get(plan.profile)?.reserve({ id: mark, model: plan.model, bounds }, host.signal);
   const left = { type: 'left-at-service', jobs: jobs.length, isCreated: false, isWaitedFor: true } as const;
   const tellLeft = (): void => void host.on(left);
   host.signal.addEventListener('abort', tellLeft, { once: true });
   try {
     await recordStep(providerBatch, { step: 'creating' }, run);
     run.hooks.step?.('part-creating', mark);
-    const client = run.clients.get(plan.profile);
-    const onEvent = (event: CallEvent) => {
-      if (event.type === 'sent') run.hooks.step?.('part-sent', mark);
-      return client?.onEvent?.(event);
-    };
-    const info = await api
-      .create(uploaded ?? file, parts, { deadline, onEvent })
-      .catch((error: unknown) => afterFailure(error, providerBatch, run));
+    const info = await createBatch(draft, uploaded ?? file, { api: service.api, run }).catch((error: unknown) =>
+      afterFailure(error, providerBatch, run),
+    );
     run.hooks.step?.('part-answered', mark);
     if (info !== undefined) await recordCreated(info, providerBatch, run);
     if (providerBatch.batch !== undefined)
-      await run.batch.host.on({ type: 'submitted', jobs: jobs.length, batch: providerBatch.batch });
+      await host.on({ type: 'submitted', jobs: jobs.length, batch: providerBatch.batch });
   } finally {
     host.signal.removeEventListener('abort', tellLeft);
-    deadline.end();
   }
+}
+
+/** Writes the provider batch of a draft into the journal. */
+async function recordPlanned(
+  { mark, plan, jobs }: ProviderBatchDraft,
+  format: BatchFormat,
+  run: LaneRun,
+): Promise<ProviderBatch> {
+  const { slots, providerBatches } = run.batch.state;
+  // Without names, the new batch is found among the batches after this one.
+  const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
+  // The gateway of `--offline` has another API key in each run.
+  const key = plan.origin === 'offline' ? undefined : await run.clients.get(plan.profile)?.keyDigest?.(mark);
+  const step = {
+    step: 'planned' as const,
+    slots: jobs.map(({ slot }) => slots.nameOf(slot)),
+    ids: jobs.map(({ id }) => id),
+    bounds: listBounds(jobs),
+    plan: { ...plan, after, key },
+  };
+  await recordStep({ mark }, step, run);
+  run.hooks.step?.('part-planned', mark);
+  return providerBatches.get(mark) as ProviderBatch;
+}
+
+/** Asks the service to create a batch. No signal ends the request: whether the batch was created must be known. */
+async function createBatch(
+  { mark, plan, path }: ProviderBatchDraft,
+  file: Parameters<BatchApi['create']>[0],
+  { api, run }: { api: BatchApi; run: LaneRun },
+): Promise<BatchInfo> {
+  const client = run.clients.get(plan.profile);
+  const onEvent = (event: CallEvent) => {
+    if (event.type === 'sent') run.hooks.step?.('part-sent', mark);
+    return client?.onEvent?.(event);
+  };
+  const deadline = longDeadline(plan, run);
+  return api.create(file, { mark, model: plan.model, path }, { deadline, onEvent }).finally(() => deadline.end());
 }
 
 /** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if no batch was created. */

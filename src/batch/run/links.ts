@@ -1,8 +1,8 @@
-import { closest, usageError } from '../../library/index.ts';
+import { closest, type GatewayError, usageError } from '../../library/index.ts';
 import type { BatchState } from '../folder/state.ts';
 import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';
-import { type AnswerUse, hashRowId, isThere, linkRows, type RowTable } from './table.ts';
+import { type AnswerUse, digestUses, hashRowId, isThere, type RowTable } from './table.ts';
 
 /** A row that uses others, before the others are known. */
 export interface NamingRow {
@@ -44,12 +44,7 @@ export async function resolveLinks(
       onFault(error);
     }
   const circle = linkRows(table, found);
-  if (circle.length === 0) return;
-  const rows = new Map(found.map((row) => [row.place, row]));
-  const inCircle = circle.flatMap((place) => rows.get(place) ?? []);
-  const ids = [...inCircle, ...inCircle.slice(0, 1)].map(({ id }) => id).join(' → ');
-  const what = `jobs wait for each other in a circle: ${ids}`;
-  onFault(usageError(`${jobs.name}:${inCircle[0]?.line}: ${what}`, 'take one of these names out'));
+  if (circle.length > 0) onFault(circleError(circle, found, jobs.name));
 
   async function findParent(use: JobUse, { id: own, line }: NamingRow): Promise<JobParent> {
     for (const id of listIdsFor(use.name, own)) {
@@ -65,6 +60,75 @@ export async function resolveLinks(
         : `did you mean: @${near}`;
     throw usageError(`${jobs.name}:${line}: @${use.name} names no job of ${jobs.name}`, hint);
   }
+}
+
+function circleError(circle: readonly number[], found: readonly NamingRow[], name: string): GatewayError {
+  const rows = new Map(found.map((row) => [row.place, row]));
+  const inCircle = circle.flatMap((place) => rows.get(place) ?? []);
+  const ids = [...inCircle, ...inCircle.slice(0, 1)].map(({ id }) => id).join(' → ');
+  const what = `jobs wait for each other in a circle: ${ids}`;
+  return usageError(`${name}:${inCircle[0]?.line}: ${what}`, 'take one of these names out');
+}
+
+/**
+ * Links rows to the rows that they use. Returns the places of rows that wait for each other in a circle, in its order; of the first
+ * circle if there are several.
+ */
+export function linkRows(
+  table: RowTable,
+  rows: readonly { place: number; key: string; parents: readonly JobParent[] }[],
+): number[] {
+  for (const { place, key, parents } of rows) {
+    const ids = parents.map(({ id }) => id);
+    table.links.set(place, { own: digestUses(key, ids), parents: parents.map((parent) => parent.place) });
+    table.questions.set(place, { key, parents, uses: [], asks: '' });
+  }
+  const { levels, rest } = partLevels(table.links);
+  table.levels = levels;
+  return findCircle(rest, table.links);
+}
+
+/** Parts rows so that each comes after the rows that it uses. `rest`: rows that wait for each other, and rows that wait for these. */
+function partLevels(links: RowTable['links']): { levels: number[][]; rest: ReadonlySet<number> } {
+  const rest = new Set(links.keys());
+  const waitsFor = new Map<number, number>();
+  const childrenOf = new Map<number, number[]>();
+  for (const [place, { parents }] of links) {
+    const linked = parents.filter((parent) => links.has(parent));
+    waitsFor.set(place, linked.length);
+    for (const parent of linked) {
+      const children = childrenOf.get(parent) ?? [];
+      children.push(place);
+      childrenOf.set(parent, children);
+    }
+  }
+  const levels: number[][] = [];
+  let level = [...links.keys()].filter((place) => waitsFor.get(place) === 0);
+  while (level.length > 0) {
+    levels.push(level.toSorted((a, b) => a - b));
+    const next: number[] = [];
+    for (const place of level) {
+      rest.delete(place);
+      for (const child of childrenOf.get(place) ?? []) {
+        const left = (waitsFor.get(child) ?? 0) - 1;
+        waitsFor.set(child, left);
+        if (left === 0) next.push(child);
+      }
+    }
+    level = next;
+  }
+  return { levels, rest };
+}
+
+/** Each row of `rest` uses another row of it, so a walk along them comes back. */
+function findCircle(rest: ReadonlySet<number>, links: RowTable['links']): number[] {
+  const path = new Set<number>();
+  let [place] = rest;
+  while (place !== undefined && !path.has(place)) {
+    path.add(place);
+    place = links.get(place)?.parents.find((parent) => rest.has(parent));
+  }
+  return place === undefined ? [] : [...path].slice([...path].indexOf(place));
 }
 
 /** The ids that a name can mean: its own, and, if values vary, that of the row with the same values. */
@@ -99,7 +163,7 @@ type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchSt
  * Whether a row can be sent: the rows that it uses have exactly the answers that its key names. If one of these fails to come, an
  * earlier answer does not count for it.
  */
-export function isReady(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
+export function hasUsed(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
   const { uses = [] } = plan.table.questions.get(place) ?? {};
   return uses.every((use) => isThere(use, slots));
 }
@@ -120,5 +184,5 @@ export function listAwaited(
 /** Whether some rows can be sent now that use answers of this run. */
 export function hasDue(batch: LinkedBatch): boolean {
   const { due, table } = batch.plan;
-  return [...table.links.keys()].some((place) => due[place] === 1 && isReady(place, batch));
+  return [...table.links.keys()].some((place) => due[place] === 1 && hasUsed(place, batch));
 }

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
-import { isReady } from './links.ts';
+import { hasUsed } from './links.ts';
 import { hashRowId } from './table.ts';
 import type { Batch, Job, JobParent, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { append, GatewayError, untilAborted } from '../../library/index.ts';
@@ -113,7 +113,7 @@ async function closeAll(jobs: readonly ReadyJob[]): Promise<void> {
  */
 export async function* readyJobs(
   batch: Pick<Batch, 'jobs' | 'state' | 'plan'>,
-  { step, isNow = (place) => isReady(place, batch) }: { step?: Step | undefined; isNow?: (place: number) => boolean },
+  { step, isNow = (place) => hasUsed(place, batch) }: { step?: Step | undefined; isNow?: (place: number) => boolean },
 ): AsyncGenerator<ReadyJob, void> {
   const { jobs, plan, state } = batch;
   const { due, table } = plan;

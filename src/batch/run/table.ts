@@ -97,67 +97,6 @@ export function addRow(
   return place;
 }
 
-/**
- * Links rows to the rows that they use. Returns the places of rows that wait for each other in a circle, in its order; of the first
- * circle if there are several.
- */
-export function linkRows(
-  table: RowTable,
-  rows: readonly { place: number; key: string; parents: readonly JobParent[] }[],
-): number[] {
-  for (const { place, key, parents } of rows) {
-    const ids = parents.map(({ id }) => id);
-    table.links.set(place, { own: digestUses(key, ids), parents: parents.map((parent) => parent.place) });
-    table.questions.set(place, { key, parents, uses: [], asks: '' });
-  }
-  const { levels, rest } = partLevels(table.links);
-  table.levels = levels;
-  return findCircle(rest, table.links);
-}
-
-/** Parts rows so that each comes after the rows that it uses. `rest`: rows that wait for each other, and rows that wait for these. */
-function partLevels(links: RowTable['links']): { levels: number[][]; rest: ReadonlySet<number> } {
-  const rest = new Set(links.keys());
-  const waitsFor = new Map<number, number>();
-  const childrenOf = new Map<number, number[]>();
-  for (const [place, { parents }] of links) {
-    const linked = parents.filter((parent) => links.has(parent));
-    waitsFor.set(place, linked.length);
-    for (const parent of linked) {
-      const children = childrenOf.get(parent) ?? [];
-      children.push(place);
-      childrenOf.set(parent, children);
-    }
-  }
-  const levels: number[][] = [];
-  let level = [...links.keys()].filter((place) => waitsFor.get(place) === 0);
-  while (level.length > 0) {
-    levels.push(level.toSorted((a, b) => a - b));
-    const next: number[] = [];
-    for (const place of level) {
-      rest.delete(place);
-      for (const child of childrenOf.get(place) ?? []) {
-        const left = (waitsFor.get(child) ?? 0) - 1;
-        waitsFor.set(child, left);
-        if (left === 0) next.push(child);
-      }
-    }
-    level = next;
-  }
-  return { levels, rest };
-}
-
-/** Each row of `rest` uses another row of it, so a walk along them comes back. */
-function findCircle(rest: ReadonlySet<number>, links: RowTable['links']): number[] {
-  const path = new Set<number>();
-  let [place] = rest;
-  while (place !== undefined && !path.has(place)) {
-    path.add(place);
-    place = links.get(place)?.parents.find((parent) => rest.has(parent));
-  }
-  return place === undefined ? [] : [...path].slice([...path].indexOf(place));
-}
-
 /** Adds a row of a manifest. Returns its place, from 0. */
 export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots): number {
   const slot = slots.addNamed(row.slot);

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { applyRecord, type Fold, newFold } from '../../../src/batch/folder/fold.ts';
 import type { SlotRecord } from '../../../src/batch/folder/records.ts';
 import { assignSlots } from '../../../src/batch/run/assign.ts';
+import { linkRows } from '../../../src/batch/run/links.ts';
 import { findChanged } from '../../../src/batch/run/changed.ts';
 import {
   addManifestRow,
   addRow,
   hashRowId,
   indexRows,
-  linkRows,
   markWanted,
   newRowTable,
   type RowTable,

@@ -250,4 +250,8 @@ test('the summary says how many costs are unknown where all of them are', async 
   const [summary] = folder.lines('summary.json');
   expect(summary).toMatchObject({ done: 2, costUnknown: 2 });
   expect(summary).not.toHaveProperty('cost');
+  // A run that is refused leaves it so.
+  folder.jobs(...manyJobs(1), { id: 'p2', prompt: 'edited' });
+  await batch(prices);
+  expect(folder.lines('summary.json')).toMatchObject([{ exitCode: 14, done: 2, costUnknown: 2 }]);
 });

@@ -143,6 +143,7 @@ export async function renewSummary(one: BatchFolder, last: LastRun, lock: Folder
     spent: readSpent(last['spent']),
     skipped: Number(last['skipped'] ?? 0),
     durationMs: Number(last['durationMs'] ?? 0),
+    hasPrices: 'costUnknown' in last,
     // What the error says to type is for the folder by this name.
     outdir: String(last['outdir'] ?? one.typed.outdir),
     failures: new Map(failures),

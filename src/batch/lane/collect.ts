@@ -81,14 +81,15 @@ async function download(
   for (let tries = 1; ; tries++) {
     const isLast = tries === maxDownloads;
     try {
-      const { unmatched, fault } = await callService(providerBatch.plan, run, ({ api }, deadline) =>
+      const downloaded = await callService(providerBatch.plan, run, ({ api }, deadline) =>
         readResults(api.results(info, deadline), { slots, file }, ended),
       );
+      const { fault } = downloaded;
       if (isLast && fault !== undefined && !policy.retry?.includes('unknown'))
         return { failure: faultError(fault, host) };
       // A body can be cut without a sign of the cut, so a download without all results is tried twice.
       if (isLast || (fault === undefined && (hasAll() || tries > 1))) {
-        await keepUnmatched(unmatched, run);
+        await keepUnmatched(downloaded, run);
         return { fault };
       }
     } catch (error) {
@@ -98,12 +99,6 @@ async function download(
     }
     file.restart();
   }
-}
-
-/** Results that are not used: results of no job, and a second result of the same job. */
-interface UnmatchedResults {
-  results: string[];
-  doubled: number;
 }
 
 /** The error for results that the service has, and does not send whole. */
@@ -116,9 +111,11 @@ function faultError(fault: string, { nextCommand }: Pick<BatchHost, 'nextCommand
   });
 }
 
-/** The results of one download: those that are not used, and the fault, if the service has more of them, or others. */
 interface Downloaded {
-  unmatched: UnmatchedResults;
+  /** Results that are not used: those of no job, and further ones of the same job; and the number of these. */
+  unmatched: readonly string[];
+  doubled: number;
+  /** The fault of the results, if the service has more of them, or others. */
   fault: string | undefined;
 }
 
@@ -129,8 +126,8 @@ async function readResults(
   { providerBatch, info, format, run }: EndedProviderBatch,
 ): Promise<Downloaded> {
   const { atService } = run.batch.state;
-  let [came, unreadable, answers] = [0, 0, 0];
-  const unmatched: UnmatchedResults = { results: [], doubled: 0 };
+  let [came, unreadable, answers, doubled] = [0, 0, 0, 0];
+  const unmatched: string[] = [];
   for await (const json of results) {
     came++;
     const line = parseObject(json);
@@ -138,8 +135,8 @@ async function readResults(
     if (Object.keys(line).length === 0) unreadable++;
     const slot = result?.entry === undefined ? undefined : slots.get(result.entry);
     if (slot === undefined || file.has(slot)) {
-      if (slot !== undefined) unmatched.doubled++;
-      unmatched.results.push(json);
+      if (slot !== undefined) doubled++;
+      unmatched.push(json);
       continue;
     }
     const kind = result?.outcome?.kind;
@@ -148,7 +145,11 @@ async function readResults(
     // An earlier run recorded it; a second one is a duplicate all the same.
     else file.note(slot);
   }
-  return { unmatched, fault: findFault({ came, answers, unreadable, areFewer: file.size < slots.size }, info) };
+  return {
+    unmatched,
+    doubled,
+    fault: findFault({ came, answers, unreadable, areFewer: file.size < slots.size }, info),
+  };
 }
 
 /** The fault of results of which so many came, by the counts of the service. `areFewer`: there are fewer than jobs. */
@@ -167,10 +168,10 @@ function findFault(
   return unreadable > 0 ? `${formatCount(unreadable, 'result')} of the service cannot be read` : undefined;
 }
 
-async function keepUnmatched({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {
-  for (const json of results) await keepAside(json, run);
-  if (results.length > 0)
-    await run.batch.host.on({ type: 'unmatched-results', unknown: results.length - doubled, doubled });
+async function keepUnmatched({ unmatched, doubled }: Downloaded, run: LaneRun): Promise<void> {
+  for (const json of unmatched) await keepAside(json, run);
+  if (unmatched.length > 0)
+    await run.batch.host.on({ type: 'unmatched-results', unknown: unmatched.length - doubled, doubled });
 }
 
 /** Appends a result that belongs to no job to the aside file. */

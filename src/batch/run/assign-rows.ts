@@ -4,6 +4,7 @@ import type { BatchState } from '../folder/state.ts';
 import type { Batch } from '../types.ts';
 import { assignLevels } from './assign.ts';
 import { isMadeAgain, isRetried } from './decide.ts';
+import type { Sharding } from './shards.ts';
 import { hasSameOwn, indexRows, type RowTable } from './table.ts';
 
 /** The rows that keep earlier answers, and those that this run makes again. */
@@ -14,12 +15,11 @@ export interface AssignedRows {
   madeAgain: ReadonlyMap<number, SlotState>;
 }
 
-/** The user's word on the rows of a table. */
-interface NamedRows {
+/** The rows that belong to this run, and those of them that `--redo` names. */
+export interface NamedRows extends Pick<Sharding, 'isOwn'> {
   isNamed(place: number): boolean;
   /** An earlier run named the same rows, and left some of them. */
   goesOn: boolean;
-  isOwn(place: number): boolean;
 }
 
 /** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
@@ -46,7 +46,7 @@ export function assignRows(
     if (!isOwn(place) || kept.has(place)) return;
     const slot = table.slots[place] as number;
     const isMeant = isNamed(place) || (policy.acceptChanges === true && findEarlier(place).length > 0);
-    if (!isMadeAgain(slot, { isNamed: isMeant, goesOn, policy }, state)) return;
+    if (!isMadeAgain(slot, { isMeant, goesOn, policy }, state)) return;
     madeAgain.set(place, slots.stateOf(slot));
     markAgain(slot, state);
   };

@@ -1,7 +1,7 @@
 import { decideSlot, isRetried } from './decide.ts';
 import { getToldState, maxNamed } from '../counts.ts';
 import { unmarkCut } from '../folder/fold.ts';
-import type { AssignedRows } from './assign-rows.ts';
+import type { AssignedRows, NamedRows } from './assign-rows.ts';
 import type { ChangedRow } from './changed.ts';
 import { listAwaited } from './links.ts';
 import { hasSameOwn, indexRows, type RowTable } from './table.ts';
@@ -28,11 +28,7 @@ export interface DecidedRows {
 }
 
 /** The rows of a table that was compared with the last run. */
-interface ComparedRows extends AssignedRows {
-  /** Whether a row belongs to this shard. */
-  isOwn(place: number): boolean;
-  /** Whether `--redo` names a row. */
-  isNamed(place: number): boolean;
+interface ComparedRows extends NamedRows, AssignedRows {
   changed: readonly ChangedRow[];
   /** Finds the slot by which `batch retry` names a row that asks something new. */
   findRetried(place: number): number | undefined;
@@ -85,7 +81,7 @@ function openDecision(
   return (place) => {
     if (!isOwn(place) || kept.has(place)) return 'leave';
     const slot = table.slots[place] as number;
-    return decideSlot(slot, { isNamed: isMeant(place, slot), policy }, state);
+    return decideSlot(slot, { isMeant: isMeant(place, slot), policy }, state);
   };
 }
 

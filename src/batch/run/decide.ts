@@ -6,16 +6,16 @@ type ResendPolicy = Pick<BatchPolicy, 'retry' | 'onlyNamed'>;
 type SlotFacts = Pick<Fold, 'slots' | 'atService'>;
 
 /**
- * Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. `isNamed`: the user named
- * its row. `later`: it is left for a run that sends more than what is named.
+ * Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. `isMeant`: the user's
+ * word means its row. `later`: it is left for a run that sends more than what is named.
  */
 export function decideSlot(
   slot: number,
-  { isNamed, policy }: { isNamed: boolean; policy: ResendPolicy },
+  { isMeant, policy }: { isMeant: boolean; policy: ResendPolicy },
   facts: SlotFacts,
 ): 'send' | 'leave' | 'later' {
   const state = facts.slots.stateOf(slot);
-  if (state === 'pending') return isNamed || policy.onlyNamed !== true ? 'send' : 'later';
+  if (state === 'pending') return isMeant || policy.onlyNamed !== true ? 'send' : 'later';
   // A cut answer is marked to be made again before.
   return state !== 'incomplete' && isRetried(slot, policy, facts) ? 'send' : 'leave';
 }
@@ -28,17 +28,17 @@ export function isRetried(slot: number, { retry }: ResendPolicy, facts: SlotFact
 }
 
 /**
- * Whether a slot becomes pending again: `--redo` names it, or its answer was cut and `--retry incomplete` is given. If a run goes
+ * Whether a slot becomes pending again: the user means its row, or its answer was cut and `--retry incomplete` is given. If a run goes
  * on with the rows that an earlier one named, only slots that failed since become pending: the others are made, or pending already.
  */
 export function isMadeAgain(
   slot: number,
-  { isNamed, goesOn, policy }: { isNamed: boolean; goesOn: boolean; policy: ResendPolicy },
+  { isMeant, goesOn, policy }: { isMeant: boolean; goesOn: boolean; policy: ResendPolicy },
   { slots, atService }: SlotFacts,
 ): boolean {
   const state = slots.stateOf(slot);
   if (atService.has(slot) || state === 'pending') return false;
-  if (isNamed && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
+  if (isMeant && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
   return state === 'incomplete' && isRetried(slot, policy, { slots, atService });
 }
 

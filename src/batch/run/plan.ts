@@ -69,8 +69,8 @@ export async function planBatch(
   const names = named && [...named].map((place) => describeNamed(table, place, slots)).toSorted();
   const isNamed = (place: number): boolean => named?.has(place) === true;
   const goesOn = names !== undefined && state.redo?.join() === names.join();
-  const word = { ...sharding, isNamed, goesOn };
-  const assigned = assignRows(table, word, batch);
+  const rows = { isOwn: sharding.isOwn, isNamed, goesOn };
+  const assigned = assignRows(table, rows, batch);
 
   const compare = (): ChangedRow[] => {
     markWanted(table, slots);
@@ -92,7 +92,7 @@ export async function planBatch(
   }
 
   const changed = found.filter(({ place }) => findRetried(place) === undefined);
-  const decided = decideRows(table, { ...word, ...assigned, changed, findRetried }, batch);
+  const decided = decideRows(table, { ...rows, ...assigned, changed, findRetried }, batch);
   // What was not named, or is left by a limit, is left for a run that asks for it.
   for (const row of found) if (!isAccepted(row) && decided.due[row.place] !== 1) table.edited.add(row.place);
   const redo = describeRedo(goesOn ? undefined : names, { table, ...assigned }, state);

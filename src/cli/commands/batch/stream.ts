@@ -187,8 +187,8 @@ async function findDocument(
   slot: number,
   { policy, results, state, context }: StreamBatch,
 ): Promise<object | undefined> {
-  // Each line is named by the one who writes it.
-  const isSent = isRetried(slot, policy, state) || decideSlot(slot, { isNamed: true, policy }, state) === 'send';
+  // Each line is meant by the one who writes it.
+  const isSent = isRetried(slot, policy, state) || decideSlot(slot, { isMeant: true, policy }, state) === 'send';
   if (isSent) return undefined;
   const result = await results.read(slot);
   if (result) {

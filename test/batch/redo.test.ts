@@ -331,6 +331,24 @@ describe('--redo of jobs that use results of others', () => {
 });
 
 describe('ids with commas', () => {
+  test('a row that uses one of them is refused with the command that makes that before', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs({ id: 'x,y', prompt: 'Plan' }, { id: 'z', prompt: 'Write {{@x,y.text}}' });
+    server.answer = () => ({ status: 400 });
+    await batch();
+    server.answer = () => undefined;
+    const { code, stderr } = await batch(['redo', 'out', 'z']);
+    expect([code, stderr]).toEqual([
+      2,
+      'gateway-cli: usage: z uses x,y, whose answer does not come in this run\n  make these before: gateway-cli batch redo out x,y\n',
+    ]);
+    await batch(['redo', 'out', 'x,y']);
+    expect(await batch(['redo', 'out', 'z'])).toMatchObject({ code: 0 });
+  });
+
   const rows = ['x,y', 'z', 'x', 'y'].map((id) => ({ id, prompt: `to ${id}` }));
   const counted = (server: CountingServer) => rows.map(({ prompt }) => server.counts.get(prompt));
 
@@ -339,10 +357,13 @@ describe('ids with commas', () => {
     await batch();
     server.answer = () => ({ status: 400 });
     const all = await batch(['again', 'out', '--redo', 'x,y', '--redo', 'z', '--redo', 'v,w']);
-    expect(all.stderr).toContain('3 to make again: gateway-cli batch redo out z\n');
-    expect((await batch(['status', 'out'])).stdout).toContain('3 to make again: gateway-cli batch redo out z\n');
+    const next = '3 to make again: gateway-cli batch redo out z  # 2 more to name after these\n';
+    expect(all.stderr).toContain(next);
+    expect((await batch(['status', 'out'])).stdout).toContain(next);
     server.answer = () => undefined;
-    expect((await batch(['redo', 'out', 'z'])).stderr).toContain('2 to make again: gateway-cli batch redo out x,y\n');
+    expect((await batch(['redo', 'out', 'z'])).stderr).toContain(
+      '2 to make again: gateway-cli batch redo out x,y  # 1 more to name after these\n',
+    );
     expect((await batch(['redo', 'out', 'x,y'])).stderr).toContain('1 to make again: gateway-cli batch redo out v,w\n');
     expect(await batch(['redo', 'out', 'v,w'])).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([3, 3, 3]);

@@ -131,9 +131,15 @@ export function requireUsed(
   if (used.size === 0) return;
   const ids = named.filter(({ place }) => waiting.has(place)).map(({ id }) => id);
   const all = [...used.values(), ...named.map(({ id }) => id)];
+  const [together, first] = [joinIds(all), joinIds([...used.values()])];
+  // Where one command cannot name them all, a part of them would be refused again, or left.
+  const advice =
+    together.count === all.length
+      ? `name these as well: ${host.nextCommand('redo', { operand: together.word })}`
+      : `make these before: ${host.nextCommand('redo', { operand: first.word })}`;
   throw usageError(
     `${nameSome(ids)} ${ids.length === 1 ? 'uses' : 'use'} ${nameSome([...used.values()])}, whose answer does not come in this run`,
-    `name these as well: ${host.nextCommand('redo', { operand: joinIds(all).word })}`,
+    advice,
   );
 }
 

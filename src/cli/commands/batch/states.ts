@@ -71,7 +71,9 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
     nextCommand(folder, name, { operand, flags: [flags, spent].filter(Boolean).join(' ') });
   const goOn = next('again', { flags: asks ? '--accept-changes' : '' });
-  const redo = leftToRedo.length > 0 ? next('redo', { operand: joinIds(leftToRedo).word }) : goOn;
+  const named = joinIds(leftToRedo);
+  const redo = named.count > 0 ? next('redo', { operand: named.word }) : goOn;
+  const unnamed = leftToRedo.length - named.count;
   const twice = { mayBillTwice: true, before: 'may be billed twice' } as const;
   const all: StateRows[] = [
     { state: 'done', rows: done },
@@ -90,6 +92,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       rows: again + tried,
       next: redo,
       ...(billing?.again && twice),
+      ...(unnamed > 0 && { before: `${billing?.again ? `${twice.before}; ` : ''}${unnamed} more to name after these` }),
     },
     {
       state: 'failed',

@@ -199,7 +199,7 @@ export async function openManifest(
 ) {
   const path = join(folder, batchFiles.manifest);
   const { header = { manifest: 1, tool: `gateway-cli ${version}`, rows: 0, jobs: 0 } } = manifest;
-  if (!isSame(command, header.command)) await replaceHeader(path, { ...header, command });
+  if (!isSameCommand(command, header.command)) await replaceHeader(path, { ...header, command });
   const file = await SyncedFile.open(path);
   const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
   return {
@@ -228,6 +228,6 @@ async function replaceHeader(path: string, header: ManifestHeader): Promise<void
 }
 
 /** Whether two commands are the same. */
-export function isSame(command: KeptCommand | undefined, before: KeptCommand | undefined): boolean {
+export function isSameCommand(command: KeptCommand | undefined, before: KeptCommand | undefined): boolean {
   return JSON.stringify(command) === JSON.stringify(before);
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { cannotWrite, GatewayError, isObject, version, writeAtomically } from '../../library/index.ts';
 import { hashRowId } from '../run/table.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
-import { findFrom, isSame, type ManifestHeader, manifestLine } from './manifest.ts';
+import { findFrom, isSameCommand, type ManifestHeader, manifestLine } from './manifest.ts';
 
 type ManifestBatch = Pick<Batch, 'jobs' | 'outdir' | 'plan' | 'policy' | 'shard' | 'state'>;
 
@@ -78,7 +78,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
 export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'policy' | 'state'>): boolean {
   const { table } = plan;
   const { header, rows: before } = state.manifest;
-  if (!isSame(policy.command, header?.command)) return false;
+  if (!isSameCommand(policy.command, header?.command)) return false;
   // A row that was built can have other variables.
   if (table.size !== before.size || plan.built > 0) return false;
   for (let place = 0; place < table.size; place++)

@@ -77,7 +77,7 @@ export async function planBatch(
     return findChanged(table, manifest.rows, slots, {
       hasOtherFlags: hasOtherFlags(batch),
       isOwn: shard && sharding.isOwn,
-      isSameShard: shard !== undefined && isSame(shard, manifest.header?.shard),
+      isSameShard: shard !== undefined && isSameShard(shard, manifest.header?.shard),
     });
   };
   const findRetried = openRetried(table, batch);
@@ -101,7 +101,7 @@ export async function planBatch(
   return { ...read, ...sharding, ...decided, kept: assigned.kept, changed, records, refused: 0 };
 }
 
-function isSame(one: NonNullable<Batch['shard']>, other: Batch['shard']): boolean {
+function isSameShard(one: NonNullable<Batch['shard']>, other: Batch['shard']): boolean {
   return one.index === other?.index && one.total === other.total;
 }
 

@@ -23,6 +23,8 @@ interface Comparing {
    * as answered.
    */
   isOwn?: ((place: number) => boolean) | undefined;
+  /** Whether `--retry` names what a slot has. */
+  isRetried?: (slot: number) => boolean;
   /** The last run in this folder had the same shard. */
   isSameShard?: boolean;
 }
@@ -32,7 +34,7 @@ interface Comparing {
  * does not tell which row was edited, so each new row may be one. To be asked once the slots of the table are marked as wanted.
  */
 export function findChanged(table: RowTable, before: RowTable, slots: Slots, comparing: Comparing = {}): ChangedRow[] {
-  const { isOwn, isSameShard = false } = comparing;
+  const { isOwn, isRetried = () => false, isSameShard = false } = comparing;
   const orphans = findOrphans(before, slots, isOwn !== undefined);
   if (orphans.size === 0 && before.edited.size === 0 && !isSameShard) return [];
   const idsBefore = indexRows(before);
@@ -44,8 +46,7 @@ export function findChanged(table: RowTable, before: RowTable, slots: Slots, com
   const found: Omit<ChangedRow, 'mayBeNew'>[] = [];
   for (let place = 0; place < table.size; place++) {
     const slot = table.slots[place] as number;
-    // A failed row is sent by the user's word alone.
-    if (isOwn?.(place) === false || slots.mayBePaid(slot) || slots.stateOf(slot) === 'failed') continue;
+    if (isOwn?.(place) === false || isLeft(slot)) continue;
     const kind = findKind(place, slot);
     if (kind !== undefined) found.push({ place, kind });
   }
@@ -54,6 +55,11 @@ export function findChanged(table: RowTable, before: RowTable, slots: Slots, com
   const mayBeNew = (series: number): boolean =>
     series > 0 && (editedOf.get(series) ?? 0) > (orphansOf.get(series) ?? 0);
   return found.map((row) => ({ ...row, mayBeNew: mayBeNew(seriesOf(table, row.place)) }));
+
+  /** Whether a run leaves a slot as it is, also if another row had it before. */
+  function isLeft(slot: number): boolean {
+    return slots.answersOf(slot) > 0 || (slots.stateOf(slot) !== 'pending' && !isRetried(slot));
+  }
 
   /** How a row without an answer changed; undefined if it is new, or asks what it asked. */
   function findKind(place: number, slot: number): ChangedRow['kind'] | undefined {

@@ -17,7 +17,7 @@ export function decideSlot(
   const state = facts.slots.stateOf(slot);
   if (state === 'pending') return isMeant || policy.onlyNamed !== true ? 'send' : 'later';
   // A cut answer is marked to be made again before.
-  return state !== 'incomplete' && isRetried(slot, policy, facts) ? 'send' : 'leave';
+  return isMeant && state !== 'incomplete' && isRetried(slot, policy, facts) ? 'send' : 'leave';
 }
 
 /** Whether `--retry` names a slot, by the state of what it has. */

@@ -1,6 +1,7 @@
 import { type ChangedRow, findChanged } from './changed.ts';
 import { assignSlots } from './assign.ts';
 import { assignRows, type AssignedRows } from './assign-rows.ts';
+import { isRetried } from './decide.ts';
 import { type DecidedRows, decideRows, openRetried } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import type { ReadRows } from './read-rows.ts';
@@ -77,6 +78,7 @@ export async function planBatch(
     return findChanged(table, manifest.rows, slots, {
       hasOtherFlags: hasOtherFlags(batch),
       isOwn: shard && sharding.isOwn,
+      isRetried: (slot) => isRetried(slot, policy, state),
       isSameShard: shard !== undefined && isSameShard(shard, manifest.header?.shard),
     });
   };

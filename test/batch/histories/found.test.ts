@@ -178,6 +178,23 @@ test('a failed row that batch retry names is sent with the new answer that it us
   await expect(play({ kinds: 1, links: 2 }, [{ replies: ['ok', 'refused'] }, { policy }])).resolves.toBeUndefined();
 });
 
+test.each([
+  ['failed to get', 'refused', 'failed'],
+  ['may have been billed for', 'silent', 'unknown'],
+] as const)(
+  'an edited row that asks what another one %s is asked for, also where --retry names that',
+  async (_, reply, word) => {
+    const edits = [
+      { op: 'used' as const, at: 0, to: 2 },
+      { op: 'used' as const, at: 1, to: 0 },
+    ];
+    for (const onlyNamed of [false, true]) {
+      const played = play({ kinds: 2 }, [{ replies: [reply] }, { edits, policy: { retry: [word], onlyNamed } }]);
+      await expect(played).resolves.toBeUndefined();
+    }
+  },
+);
+
 test.each<['incomplete' | 'unknown', string, Steps]>([
   ['incomplete', 'was cut', [{ replies: ['cut'] }]],
   ['unknown', 'was to be made again', [{}, { policy: { redo: [0] }, replies: ['silent'] }]],

@@ -82,7 +82,7 @@ export type { ProviderBatch } from './lane/provider-batches.ts';
 export { requireOrigin } from './lane/service-calls.ts';
 
 // The results of a batch, and reports of them.
-export { findImageName, findWithoutImage, openResults } from './folder/results.ts';
+export { findImageName, findWithoutImage, listLostImages, openResults } from './folder/results.ts';
 export type { LostEnds, ResultReader } from './folder/results.ts';
 export {
   countAside,

@@ -99,3 +99,22 @@ test('a limit that leaves cut answers leaves them as they are: only the named co
   expect(await batch(['retry', 'out', 'incomplete'])).toMatchObject({ code: 0 });
   expect([...server.counts.values()]).toEqual([2, 2, 2, 2, 2]);
 });
+
+test('a cut answer whose second try failed has one command: typing all that is printed pays for the row once', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  server.answer = cutOf;
+  folder.jobs(...jobs);
+  await batch();
+  server.answer = () => ({ status: 400 });
+  expect(await batch(['retry', 'out', 'incomplete'])).toMatchObject({ code: 13 });
+  const { stdout } = await batch(['status', 'out']);
+  expect(stdout).toMatch(/^2 jobs: 2 done \(1 incomplete, 1 to make again\)\n/);
+  const next = stdout.match(/(?<=: gateway-cli batch )(?:again|redo|retry) .*?(?= {2}#|$)/gm);
+  expect(next).toEqual(['retry out incomplete']);
+  server.answer = () => undefined;
+  expect(await batch(['retry', 'out', 'incomplete'])).toMatchObject({ code: 0 });
+  expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+});

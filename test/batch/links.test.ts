@@ -474,3 +474,36 @@ describe('a job that uses the result of another one', () => {
     expect(folder.ls('.')).toEqual([]);
   });
 });
+
+test('no picture takes the name of one that was removed, which an answer of another question has', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  const house = { id: 'a', command: 'image gen', prompt: 'A red house' };
+  folder.jobs(house);
+  await batch();
+  rmSync(join(folder.cwd, 'out/images/a.png'));
+  folder.jobs({ ...house, prompt: 'A green tree' });
+  expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
+  folder.jobs({ ...house, prompt: 'A green tree' }, { ...house, id: 'z' });
+  const told = await batch();
+  expect(told.stderr).toContain(
+    'a picture of 1 job is not in images any more; to make it again: gateway-cli batch redo out z\n',
+  );
+  expect(await batch(['redo', 'out', 'z'])).toMatchObject({ code: 0 });
+  const { stdout } = await batch(['export', 'out', '--all', '--format', 'jsonl']);
+  const images = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { images: string[] }).images);
+  expect(images).toEqual([['images/a-2.png'], ['images/z.png'], ['images/a.png']]);
+  expect(readdirSync(join(folder.cwd, 'out/images'))).toEqual(['a-2.png', 'z.png']);
+  // Nor does one that comes by the stream.
+  rmSync(join(folder.cwd, 'out/images/z.png'));
+  await batch(['-', '--stream', '-o', 'out'], {
+    stdin: `${JSON.stringify({ ...house, id: 'z', prompt: 'A lake' })}\n`,
+  });
+  expect(readdirSync(join(folder.cwd, 'out/images'))).toEqual(['a-2.png', 'z-2.png']);
+});

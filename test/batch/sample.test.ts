@@ -233,7 +233,7 @@ test('a picture that was removed is told by a run and by status, and --redo make
   const document = JSON.parse((await batch(['status', 'out', '--json'])).stdout) as object;
   expect(document).toMatchObject({ missingPictures: ['c1', 'c3'] });
   expect((await batch(['--redo', 'c1,c3', '--redo', 'c2'])).code).toBe(0);
-  expect(folder.ls('out/images')).toEqual(['c1.png', 'c2-2.png', 'c2.png', 'c3.png']);
+  expect(folder.ls('out/images')).toEqual(['c1-2.png', 'c2-2.png', 'c2.png', 'c3-2.png']);
   expect((await batch()).stderr).not.toContain('any more');
   expect((await batch(['status', 'out'])).stdout).toBe(`3 jobs: 3 done\n${earlierAnswers(3)}`);
   expect([...server.counts.values()]).toEqual([2, 2, 2]);

@@ -231,6 +231,27 @@ describe('reports on several folders', () => {
     expect((await batch(['status', 'out-1', 'out-2'])).stdout).toContain('10 jobs: 10 done\n');
   });
 
+  test.for([
+    ['one', []],
+    ['other numbers of', ['--shard', '1/1']],
+  ] as const)(
+    'rows of other shards are asked for where %s shards take their place',
+    async ([, flags], { server, folder, batch }) => {
+      folder.jobs(...manyJobs(40));
+      for (const index of [1, 2]) await batch(shard(index, 2));
+      const whole = ['jobs.jsonl', '-o', 'out-1', ...flags];
+      const asked = await batch(whole);
+      expect([asked.code, asked.stderr]).toEqual([
+        14,
+        expect.stringMatching(/\d+ jobs were in another shard until now, and may be paid there: /),
+      ]);
+      expect(server.bodies).toHaveLength(40);
+      expect(await batch([...whole, '--accept-changes'])).toMatchObject({ code: 0 });
+      expect(server.bodies.length).toBeGreaterThan(40);
+      expect(await batch(whole)).toMatchObject({ code: 0 });
+    },
+  );
+
   test('a row that a link takes to another shard is not done by its answer in the one before', async ({
     folder,
     batch,

@@ -153,6 +153,14 @@ export async function findWithoutImage(folder: string, { slots, images }: BatchS
   return [...images].flatMap(([slot, own]) => (isDone(slot) && own.some((name) => !names.has(name)) ? slot : []));
 }
 
+/** The files of pictures that answers name, whether these count or not, and that were removed since. */
+export async function listLostImages(folder: string, { images, takes }: BatchState): Promise<string[]> {
+  if (images.size === 0 && takes.size === 0) return [];
+  const there = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
+  const earlier = [...takes.values()].flat().flatMap((take) => take.images ?? []);
+  return [...images.values(), earlier].flatMap((names) => names.filter((name) => !there.has(name)));
+}
+
 /** The file name of an image in the folder `images` of the batch; undefined for any other path. */
 export function findImageName(path: unknown): string | undefined {
   const name = typeof path === 'string' ? basename(path) : '';

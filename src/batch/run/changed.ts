@@ -25,8 +25,6 @@ interface Comparing {
   isOwn?: ((place: number) => boolean) | undefined;
   /** Whether `--retry` names what a slot has. */
   isRetried?: (slot: number) => boolean;
-  /** The last run in this folder had the same shard. */
-  isSameShard?: boolean;
 }
 
 /**
@@ -34,9 +32,9 @@ interface Comparing {
  * does not tell which row was edited, so each new row may be one. To be asked once the slots of the table are marked as wanted.
  */
 export function findChanged(table: RowTable, before: RowTable, slots: Slots, comparing: Comparing = {}): ChangedRow[] {
-  const { isOwn, isRetried = () => false, isSameShard = false } = comparing;
+  const { isOwn, isRetried = () => false } = comparing;
   const orphans = findOrphans(before, slots, isOwn !== undefined);
-  if (orphans.size === 0 && before.edited.size === 0 && !isSameShard) return [];
+  if (orphans.size === 0 && before.edited.size === 0 && !before.others.some((shard) => shard !== 0)) return [];
   const idsBefore = indexRows(before);
   const placeBefore = new Int32Array(slots.size).fill(-1);
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
@@ -69,7 +67,7 @@ export function findChanged(table: RowTable, before: RowTable, slots: Slots, com
     // What a numbered row asks tells more about it than its number.
     const was = series > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isSameOwn = hasSameOwn(table, place, before, was);
-    const wasElsewhere = isSameShard && was >= 0 && before.others[was] !== 0;
+    const wasElsewhere = was >= 0 && before.others[was] !== 0;
     if (wasElsewhere && (was === sameSlot || isSameOwn)) return 'resharded';
     if (before.edited.has(was)) return 'edited';
     const isEdited = series > 0 ? sameSlot < 0 && orphansOf.has(series) && !isUnanswered(sameId) : orphans.has(was);

@@ -79,7 +79,6 @@ export async function planBatch(
       hasOtherFlags: hasOtherFlags(batch),
       isOwn: shard && sharding.isOwn,
       isRetried: (slot) => isRetried(slot, policy, state),
-      isSameShard: shard !== undefined && isSameShard(shard, manifest.header?.shard),
     });
   };
   const findRetried = openRetried(table, batch);
@@ -101,10 +100,6 @@ export async function planBatch(
   const records = [...redo, ...describeLinks(table, decided.due, state)];
   for (const record of records) applyRecord(record, state);
   return { ...read, ...sharding, ...decided, kept: assigned.kept, changed, records, refused: 0 };
-}
-
-function isSameShard(one: NonNullable<Batch['shard']>, other: Batch['shard']): boolean {
-  return one.index === other?.index && one.total === other.total;
 }
 
 /** The record of the rows that are made again, without those that a limit leaves. `rows`: the rows that `--redo` names. */

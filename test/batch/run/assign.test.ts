@@ -150,7 +150,9 @@ function edited(words: string, before: string, fold: Fold, { isSharded = false }
   assignSlots(table, manifest, fold.slots);
   const isOwn = isSharded ? () => true : undefined;
   markWanted(table, fold.slots);
-  return findChanged(table, manifest, fold.slots, { isOwn }).map(({ place }) => place);
+  return findChanged(table, manifest, fold.slots, { isOwn }).flatMap(({ place, kind }) =>
+    kind === 'resharded' ? [] : place,
+  );
 }
 
 test('a row is edited if its id has an answer that no row wants any more', () => {

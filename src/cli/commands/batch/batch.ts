@@ -8,6 +8,7 @@ import {
   enterNewOutdir,
   type FolderLock,
   isAsWritten,
+  listLostImages,
   newBatchState,
   runBatch,
   type Stop,
@@ -171,6 +172,7 @@ async function planJobFile(
     source,
     host,
     outdir,
+    listLostImages: () => listLostImages(outdir, state),
     readResult: openParentResults(opened, context),
   });
   const jobs: BatchJobs = {

@@ -65,15 +65,15 @@ interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, tried = 0, outdated = 0, failed, unknown, answered = 0, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { billing, folder, spent, leftToRedo = [], answered: choices = [], refused = 0, isRefused = false } = facts;
+  const { billing, folder, spent, leftToRedo, answered: choices = [], refused = 0, isRefused = false } = facts;
   // While rows are edited, a run without the flag asks for them.
   const asks = edited > 0 || isRefused;
   const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
     nextCommand(folder, name, { operand, flags: [flags, spent].filter(Boolean).join(' ') });
   const goOn = next('again', { flags: asks ? '--accept-changes' : '' });
-  const named = joinIds(leftToRedo);
-  const redo = named.count > 0 ? next('redo', { operand: named.word }) : goOn;
-  const unnamed = leftToRedo.length - named.count;
+  const named = joinIds(leftToRedo ?? []);
+  const redo = named.count > 0 ? next('redo', { operand: named.word }) : undefined;
+  const unnamed = (leftToRedo?.length ?? 0) - named.count;
   const twice = { mayBillTwice: true, before: 'may be billed twice' } as const;
   const all: StateRows[] = [
     { state: 'done', rows: done },
@@ -90,7 +90,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       state: 'to make again',
       of: 'done',
       rows: again + tried,
-      next: redo,
+      next: leftToRedo === undefined ? goOn : redo,
       ...(billing?.again && twice),
       ...(unnamed > 0 && { before: `${billing?.again ? `${twice.before}; ` : ''}${unnamed} more to name after these` }),
     },
@@ -145,12 +145,17 @@ export function readBilling(state: BatchState): Billing {
 
 /**
  * The places of rows that are to be made again, and keep their earlier answers, as no other one came. Their slots say so, whatever
- * the rows are called by now. Rows that may have been billed are unknown, and not among them.
+ * the rows are called by now. Rows that may have been billed are unknown, and not among them; nor are rows with cut answers, which
+ * have a command of their own: both would pay for them twice.
  */
 export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
   return listPlaces(
     table,
-    (slot, place) => isOwn(place) && getToldState(slot, state) === 'done' && isLeftToRedo(slot, state),
+    (slot, place) =>
+      isOwn(place) &&
+      getToldState(slot, state) === 'done' &&
+      !state.slots.has(slot, 'cut') &&
+      isLeftToRedo(slot, state),
   );
 }
 

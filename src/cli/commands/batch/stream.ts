@@ -4,6 +4,7 @@ import {
   defaultGraceMs,
   emptyPlan,
   isRetried,
+  listLostImages,
   type Job,
   newBatchState,
   noLock,
@@ -83,6 +84,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     source: { name: 'stdin', folder: cwd },
     host,
     outdir: outdir?.path,
+    listLostImages: async () => (outdir ? listLostImages(outdir.path, folder.state) : []),
   });
   const settings = await builder.settingsOf({ line: 0, command: 'text', values: {} });
   if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');

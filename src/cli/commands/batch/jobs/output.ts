@@ -37,6 +37,8 @@ export interface SharedOutput {
   outdir: string | undefined;
   /** The folder of pictures, and another one if its disk is full. */
   pictures: Parameters<typeof createFileStore>[0];
+  /** Lists the files of pictures that answers of earlier runs name, and that were removed since. */
+  listLostImages(): Promise<readonly string[]>;
 }
 
 interface OutputOptions extends SharedOutput {
@@ -181,7 +183,7 @@ async function planImages(job: Job, options: OutputOptions): Promise<ImageOutput
   const { model, prompt } = built;
   const { strict = false, maxImages = mostImages } = flags;
   const { aspect } = job.values as { aspect?: string };
-  const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+  const output = `${batchFiles.images}/${chooseName(imageName(job), await options.listLostImages())}.{ext}`;
   const saving: SavingContext = {
     io: { cwd: dirname(pictures.folder), now: () => context.io.now() },
     ui: { warn: (text) => addWarning(text, options), clean: (value) => context.ui.clean(value) },
@@ -205,6 +207,15 @@ async function fetchLinks(result: Result, options: OutputOptions, signal: AbortS
   } finally {
     deadline.end();
   }
+}
+
+/** A name that no lost picture had: an answer that names one would show another picture. */
+function chooseName(name: string, lost: readonly string[]): string {
+  const hasLost = (stem: string): boolean =>
+    lost.some((file) => file.startsWith(stem) && /^(?:-\d+)*\.\w+$/.test(file.slice(stem.length)));
+  let free = name;
+  for (let number = 2; hasLost(free); number++) free = `${name}-${number}`;
+  return free;
 }
 
 /** The job's `name`, otherwise its id; an id that is no file name gets its hash. */

@@ -74,8 +74,10 @@ interface JobBuilding extends BuilderOptions, SharedOutput {
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, outdir = context.io.cwd, source } = options;
   const { read, digestSource } = openJobSettings({ context, flags, file: source.name });
+  let lost: Promise<readonly string[]> | undefined;
   const building: JobBuilding = {
     ...options,
+    listLostImages: () => (lost ??= options.listLostImages()),
     settingsOf: read,
     schemas: new Map(),
     known: createKnownFiles(),

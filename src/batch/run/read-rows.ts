@@ -26,7 +26,7 @@ interface BatchGateway {
 }
 
 /** The jobs to read, and callbacks that get them. */
-interface ReadOptions extends Pick<Batch, 'jobs' | 'state'> {
+interface RowReading extends Pick<Batch, 'jobs' | 'state'> {
   signal: AbortSignal;
   /** Takes a mistake in the jobs, so that all are reported together; throws anything else. */
   onFault(error: unknown): void;
@@ -37,7 +37,7 @@ interface ReadOptions extends Pick<Batch, 'jobs' | 'state'> {
 }
 
 /** Reads the rows of the file, and finds those that others use. Throws the errors of its callbacks. */
-export async function readRows(options: ReadOptions): Promise<ReadRows> {
+export async function readRows(options: RowReading): Promise<ReadRows> {
   const { jobs, onDuplicate, onFault, onRow, signal, state } = options;
   const table = newRowTable(state.manifest.rows.size);
   const index = indexRows(table);

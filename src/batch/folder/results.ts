@@ -148,7 +148,7 @@ async function findMoved(path: string): Promise<Map<string, JsonObject>> {
 /** The slots of done rows whose pictures were removed since. */
 export async function findWithoutImage(folder: string, { slots, images }: BatchState): Promise<number[]> {
   if (images.size === 0) return [];
-  const names = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
+  const names = await readImageNames(folder);
   const isDone = (slot: number): boolean => slots.answersOf(slot) > 0 && slots.has(slot, 'wanted');
   return [...images].flatMap(([slot, own]) => (isDone(slot) && own.some((name) => !names.has(name)) ? slot : []));
 }
@@ -156,9 +156,13 @@ export async function findWithoutImage(folder: string, { slots, images }: BatchS
 /** The files of pictures that answers name, whether these count or not, and that were removed since. */
 export async function listLostImages(folder: string, { images, takes }: BatchState): Promise<string[]> {
   if (images.size === 0 && takes.size === 0) return [];
-  const there = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
+  const there = await readImageNames(folder);
   const earlier = [...takes.values()].flat().flatMap((take) => take.images ?? []);
   return [...images.values(), earlier].flatMap((names) => names.filter((name) => !there.has(name)));
+}
+
+async function readImageNames(folder: string): Promise<ReadonlySet<string>> {
+  return new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
 }
 
 /** The file name of an image in the folder `images` of the batch; undefined for any other path. */

@@ -235,11 +235,11 @@ async function describeEnd({ folders, counts, holder, beganAt }: Status): Promis
 /** The error of a run that was refused, or stopped, while that holds; its hints, unless they are the commands for the rows. */
 function readError({ counts, hasOwnName, lastError = {}, typed }: FolderStatus) {
   const { class: name, message, hint } = lastError;
-  const here = `to be told what to type here: ${nextCommand(typed, 'again')}`;
   const isNews = (counts.pending > 0 || name === 'batch-edited') && name !== 'batch-failed';
+  const told = hasOwnName ? hint : `to be told what to type here: ${nextCommand(typed, 'again')}`;
   return {
     message: isNews && typeof message === 'string' ? message : undefined,
-    hints: isNews && typeof hint === 'string' ? (hasOwnName ? hint.split('\n') : [here]) : [],
+    hints: isNews && typeof hint === 'string' ? String(told).split('\n') : [],
   };
 }
 

@@ -70,7 +70,7 @@ test('failed requests count only if they were billed; unknown costs are reported
   folder.jobs(...manyJobs(5));
   const ran = await batch(prices);
   expect(ran.code).toBe(13);
-  expect(ran.stderr).toContain('cost: 0.0000085 USD; the cost of 2 jobs is unknown\n');
+  expect(ran.stderr).toContain('cost: 0.0000085 USD; the cost of 2 requests is unknown\n');
   expect(sumOfSummary(folder)).toBe(costOf(20, 1));
   expect(folder.lines('summary.json')).toMatchObject([{ costUnknown: 2 }]);
 });
@@ -104,6 +104,27 @@ test('the cost of a result whose end the journal lacks is known from the result'
     expect(folder.lines('summary.json')).toMatchObject([{ costUnknown: 0, usage: { inputTokens: 30 } }]);
   }
   expect(server.bodies).toHaveLength(3);
+});
+
+test('a request whose run was killed has an unknown cost also once its job was sent again', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  server.answer = () => ({ body: reply(10, 10) });
+  folder.jobs(...manyJobs(2).map((job) => ({ ...job, maxTokens: 100 })));
+  await batch(prices);
+  for (const name of ['journal.jsonl', 'results.jsonl']) {
+    const lines = folder.lines(name).filter(({ t }) => t !== 'done');
+    folder.writeLines(`out/${name}`, name === 'results.jsonl' ? [] : lines);
+  }
+  for (const argv of [['--retry', 'unknown'], []]) {
+    expect((await batch([...prices, ...argv])).code).toBe(0);
+    expect(folder.lines('summary.json')).toMatchObject([{ costUnknown: 2, usage: { inputTokens: 20 } }]);
+  }
+  // What they may have cost counts.
+  folder.jobs(...manyJobs(3).map((job) => ({ ...job, maxTokens: 100 })));
+  expect((await batch([...prices, '--max-cost', '0.0006'])).stderr).toContain('2 done, 1 not sent yet');
 });
 
 describe('--max-cost', () => {
@@ -240,7 +261,7 @@ test('the status of shards has what they cost together, known and unknown', asyn
   const both = ['status', 'out-1', 'out-2'];
   const costs = { cost: [{ amount: '0.000165', currency: 'USD' }], costUnknown: 1 };
   expect(JSON.parse((await batch([...both, '--json'])).stdout)).toMatchObject(costs);
-  expect((await batch(both)).stdout).toContain('cost: 0.000165 USD; the cost of 1 job is unknown\n');
+  expect((await batch(both)).stdout).toContain('cost: 0.000165 USD; the cost of 1 request is unknown\n');
 });
 
 test('the summary says how many costs are unknown where all of them are', async ({ server, batch, folder }) => {

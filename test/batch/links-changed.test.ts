@@ -156,6 +156,28 @@ describe('a job that the user has said to make again after another one', () => {
     expect(server.bodies).toHaveLength(5);
   });
 
+  test('keeps its answer where that one hangs, and is made of the newer one where both are meant again', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user);
+    await batch();
+    server.answer = () => ({ drop: true });
+    await batch(['redo', 'out', 'x', '--accept-changes', '--retries', '0']);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 1 done, 1 unknown /);
+    const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+    expect(linesOf(stdout)[1]).toMatchObject({ id: 'z', text: 'answer to use answer to one' });
+    await batch(['choose', 'out', 'x=1']);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+
+    await batch(['redo', 'out', 'x', '--retries', '0']);
+    server.answer = () => undefined;
+    expect(await batch(['retry', 'out', 'unknown', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+    expect(server.bodies).toHaveLength(6);
+  });
+
   test('is refused while the other one may have been billed, and keeps its answer', async ({
     server,
     folder,

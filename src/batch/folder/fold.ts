@@ -112,11 +112,10 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
  * of a process. If the machine went down since, the line of `sent` may be lost.
  */
 export function settleRun(fold: Fold, boot: string | undefined): void {
-  for (const slot of fold.open.keys()) countLost(slot, fold);
   endOffline(fold);
   const isSure = boot !== undefined && fold.run?.boot === boot;
-  for (const slot of isSure ? [] : fold.ready) {
-    fold.slots.setState(slot, 'sent');
+  for (const slot of [...fold.open.keys(), ...(isSure ? [] : fold.ready)]) {
+    markUnknown(slot, fold);
     countLost(slot, fold);
   }
   fold.ready.clear();
@@ -136,10 +135,16 @@ export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
   slots.setState(slot, 'pending');
 }
 
-/** Leaves a cut answer as it is, whose slot was made pending again in this run. */
-export function unmarkCut(slot: number, { slots }: Pick<Fold, 'slots'>): void {
+/** Leaves a slot as it was before this run made it pending again. */
+export function unmarkAgain(slot: number, was: SlotState, { slots }: Pick<Fold, 'slots'>): void {
   slots.setFlag(slot, 'again', false);
-  slots.setState(slot, 'incomplete');
+  slots.setState(slot, was);
+}
+
+/** No end of the last request will be known: until the user says to send it again, the answer that the slot has counts. */
+function markUnknown(slot: number, { slots }: Pick<Fold, 'slots'>): void {
+  slots.setFlag(slot, 'again', false);
+  slots.setState(slot, 'sent');
 }
 
 function applyRedo({ rows, slots }: RedoRecord, fold: Fold): void {
@@ -147,9 +152,11 @@ function applyRedo({ rows, slots }: RedoRecord, fold: Fold): void {
   for (const name of slots) markAgain(fold.slots.addNamed(name), fold);
 }
 
-function applySent({ slot: name }: SentRecord, { slots, ready, open }: Fold): void {
+function applySent({ slot: name }: SentRecord, { slots, ready, open, held }: Fold): void {
   const slot = slots.addNamed(name);
   ready.delete(slot);
+  // The cost of an earlier request that got no end stays unknown, whatever comes of this one.
+  held.delete(slot);
   open.set(slot, slots.stateOf(slot));
   slots.setState(slot, 'sent');
 }
@@ -181,7 +188,7 @@ function applyEnd({ t, slot: name, off, len, images }: EndRecord, fold: Fold): v
   cover({ off, len }, fold);
   const hasAnswer = slots.answersOf(slot) > 0;
   if (t === 'unknown') {
-    slots.setState(slot, 'sent');
+    markUnknown(slot, fold);
     if (!hasAnswer) slots.setPlace(slot, { off, len });
     return;
   }
@@ -259,12 +266,16 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
     for (const slot of known.slots) {
       slots.setState(slot, 'sent');
       atService.set(slot, mark);
+      fold.held.delete(slot);
     }
   }
   if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];
   if (step === 'dropped') restoreBatch(known, fold);
   if (!finalSteps.has(step)) return;
-  for (const slot of listAtService(known, fold)) atService.delete(slot);
+  for (const slot of listAtService(known, fold)) {
+    atService.delete(slot);
+    markUnknown(slot, fold);
+  }
   providerBatches.delete(mark);
 }
 

@@ -61,7 +61,7 @@ test('a try to replace an answer that fails, or has no end, leaves the answer', 
   expect([failed.slots.stateOf(0), failed.slots.placeOf(0)]).toEqual(['incomplete', { off: 0, len: 10 }]);
   const unknown = foldOf(done, again, { t: 'unknown', slot: keyOf(1), off: 10, len: 5 });
   expect([unknown.slots.stateOf(0), unknown.slots.placeOf(0)]).toEqual(['sent', { off: 0, len: 10 }]);
-  expect([failed.slots.generationOf(0), unknown.slots.generationOf(0)]).toEqual([1, 2]);
+  expect([failed.slots.generationOf(0), unknown.slots.generationOf(0)]).toEqual([1, 1]);
 });
 
 test('a choice ends the run before, and what that left of its slot', () => {

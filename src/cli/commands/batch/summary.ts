@@ -82,7 +82,7 @@ export function describeFailures(
 export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
   if (costs.length === 0 && !hasPrices) return '';
   const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
-  if (unknown > 0) parts.push(`the cost of ${formatCount(unknown, 'job')} is unknown`);
+  if (unknown > 0) parts.push(`the cost of ${formatCount(unknown, 'request')} is unknown`);
   return parts.join('; ');
 }
 

@@ -117,13 +117,14 @@ export async function playHistory({ isNumbered, shards, rows, kinds, links, step
     last = step;
     const expanded = expandTable(table);
     if (step.choice && shards === 1) await chooseAnswer(step.choice, oracle);
-    let wasKilled = false;
+    let end: RunEnd | undefined;
     for (const folder of oracle.folders) {
       oracle.replies = [...step.replies];
-      wasKilled = (await runOnce(folder, expanded, step, oracle)) === undefined;
-      if (wasKilled) break;
+      end = await runOnce(folder, expanded, step, oracle);
+      if (end === undefined) break;
     }
-    await checkReport(expanded, { isFinal: false, wasKilled, isNumbered }, oracle);
+    await checkReport(expanded, { isFinal: false, wasKilled: end === undefined, isNumbered }, oracle);
+    if (hasLinks && (end === 'done' || end === 'open')) await checkLinked(expanded, step.policy, oracle);
   }
   await finish(expandTable(table), isNumbered, oracle);
   removeFolder(oracle.cwd);
@@ -585,6 +586,24 @@ function checkGoingBack(
       shownBefore.set(id, { base: row.base, text: payment.text });
     // A kill can leave a line that only a power cut takes: the one before it is shown again then.
     else if (had?.base !== row.base || payment?.isSafe !== false) shownBefore.delete(id);
+  }
+}
+
+/** A run that leaves nothing for another one leaves no row bare whose answer was made of the answers that the rows that it uses show. */
+async function checkLinked(
+  rows: readonly TableRow[],
+  { limit, onlyNamed }: RunStep['policy'],
+  oracle: Oracle,
+): Promise<void> {
+  const [folder] = oracle.folders as [Folder];
+  if (limit !== undefined || onlyNamed || folder.hadBatches) return;
+  const shown = await mapShown(folder, oracle);
+  for (const { id, base, parents } of rows) {
+    if (parents.length === 0) continue;
+    const texts = parents.map((parent) => shown.get(parent));
+    const asked = askWith(base, texts as string[]);
+    const isPaid = oracle.gateway.payments.some((one) => one.asked === asked && isGood(one) && !one.isRetired);
+    assert.ok(!isPaid || shown.get(id) !== undefined, `an answer that was paid for is not shown: ${asked}`);
   }
 }
 

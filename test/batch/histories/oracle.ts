@@ -145,7 +145,11 @@ async function chooseAnswer(
   const counting = payments.find(({ text }) => text === found.chosen);
   assert.ok(counting, 'an answer that can be chosen is not there');
   shownBefore.clear();
-  const last = payments.findLast((one) => one !== counting && !one.isRetired);
+  // A try to replace it can have got no answer.
+  const tried = gateway.payments.filter(
+    (one) => one.asked === counting.asked && one.folder === folder.files && one.fate === 'lost',
+  );
+  const last = [...tried, ...payments].findLast((one) => one !== counting && !one.isRetired);
   if (counting.isRetired && last) last.isRetired = true;
   counting.isRetired = false;
   folder.lastRedo = undefined;
@@ -598,8 +602,10 @@ async function checkLinked(
   const [folder] = oracle.folders as [Folder];
   if (limit !== undefined || onlyNamed || folder.hadBatches) return;
   const shown = await mapShown(folder, oracle);
+  const wanted = countEach(rows.map(({ base }) => base));
   for (const { id, base, parents } of rows) {
-    if (parents.length === 0) continue;
+    // Of equal rows, another one can have it.
+    if (parents.length === 0 || wanted.get(base) !== 1) continue;
     const texts = parents.map((parent) => shown.get(parent));
     const asked = askWith(base, texts as string[]);
     const isPaid = oracle.gateway.payments.some((one) => one.asked === asked && isGood(one) && !one.isRetired);

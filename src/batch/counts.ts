@@ -1,5 +1,6 @@
 import { nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
+import type { RowState } from './row.ts';
 import type { Counts } from './types.ts';
 
 /** Counts the rows of a table by the state of their slots. `isCounted`: whether a row is counted, by its place. */
@@ -43,13 +44,11 @@ export function countStates(rows: Iterable<CountedRow>): Counts {
   return counts;
 }
 
-type ToldState = keyof Pick<Counts, 'done' | 'failed' | 'unknown' | 'pending' | 'submitted'>;
-
 /**
  * The state of a row as people are told it, by its slot; -1 is a slot that the batch does not have. A row that is to be made again is told as
  * what it was until then: done, as its answer counts, or, without one, failed or unknown.
  */
-export function getToldState(slot: number, { atService, slots }: Pick<BatchState, 'slots' | 'atService'>): ToldState {
+export function getToldState(slot: number, { atService, slots }: Pick<BatchState, 'slots' | 'atService'>): RowState {
   if (slot < 0) return 'pending';
   if (atService.has(slot)) return 'submitted';
   const state = slots.stateOf(slot);

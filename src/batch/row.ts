@@ -3,7 +3,7 @@ import { findImageName } from './folder/results.ts';
 import { batchFiles, type JobError } from './types.ts';
 
 /** The state of a job in a report. */
-export type RowState = 'done' | 'failed' | 'unknown' | 'pending';
+export type RowState = 'done' | 'failed' | 'unknown' | 'submitted' | 'pending';
 
 /** One job of a batch in a report. An absent field is unknown. */
 export interface ReportRow {

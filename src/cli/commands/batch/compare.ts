@@ -113,6 +113,7 @@ const noSums: Sums = {
   done: 0,
   failed: 0,
   unknown: 0,
+  submitted: 0,
   pending: 0,
   fits: 0,
   inputTokens: 0,

@@ -87,12 +87,6 @@ async function* listRows(
   if (all) yield Array.from(listAside(folders), (found) => ({ row: { id: '', version: 'earlier' }, ...found }));
 }
 
-/** The state of a slot in a report. Of what the service holds, nothing is known yet. */
-function getRowState(state: BatchState, slot: number): RowState {
-  const told = getToldState(slot, state);
-  return told === 'submitted' ? 'unknown' : told;
-}
-
 /**
  * Reads the rows of a report with their results, in the order of the table; other answers of a row come after it. Rows whose results
  * were read together come together; if results are large, these are few.
@@ -179,19 +173,20 @@ function createReportRow(
   { state: batch, holder, notes }: BatchFolder,
 ): ReportRow {
   const { id, version, name, command, prompt } = row;
-  const state = getRowState(batch, slot);
+  const state = getToldState(slot, batch);
   const hasAnswer = document !== undefined && batch.slots.answersOf(slot) > 0;
   const isNow = !hasAnswer || version === 'earlier' || !notes.outdated.has(slot);
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);
-  const missing = batch.atService.has(slot) ? atService : describeMissing(state, slot, batch);
+  const missing = describeMissing(state, slot, batch);
   const error = holder && missing === unanswered ? inFlight : missing;
   return { ...told, command, vars, prompt, images: [], error };
 }
 
 function describeMissing(rowState: RowState, slot: number, { failures }: BatchState): JobError | undefined {
   if (rowState === 'pending') return undefined;
+  if (rowState === 'submitted') return atService;
   if (rowState === 'done') return { class: 'not-written', message: 'its line is not in results.jsonl any more' };
   return failures.get(slot) ?? (rowState === 'unknown' ? unanswered : undefined);
 }

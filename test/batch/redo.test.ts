@@ -197,6 +197,26 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(server.bodies).toHaveLength(1);
   });
 
+  test('and had no end for some: what --retry unknown does not come to stays unknown', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(2).map((job) => ({ ...job, maxTokens: 100 })));
+    await batch();
+    server.answer = () => ({ drop: true });
+    await batch(['redo', 'out', 'p1,p2', '--retries', '0']);
+    server.answer = () => undefined;
+    server.counts.clear();
+    // A request can cost 1, and two of unknown cost count.
+    const costs = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '0.5'];
+    expect((await batch(['retry', 'out', 'unknown', ...costs])).code).toBe(13);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 0 done, 2 unknown /);
+    await batch(['again', 'out', '--max-cost', '100']);
+    expect(server.counts.size).toBe(0);
+    expect(await batch(['retry', 'out', 'unknown'])).toMatchObject({ code: 0 });
+  });
+
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(6).map((job) => ({ ...job, maxTokens: 100 })));
     await batch();

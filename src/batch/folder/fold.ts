@@ -135,10 +135,10 @@ export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
   slots.setState(slot, 'pending');
 }
 
-/** Leaves a slot as it was before this run made it pending again. */
-export function unmarkAgain(slot: number, was: SlotState, { slots }: Pick<Fold, 'slots'>): void {
+/** Leaves a cut answer as it is, whose slot was made pending again in this run. */
+export function unmarkCut(slot: number, { slots }: Pick<Fold, 'slots'>): void {
   slots.setFlag(slot, 'again', false);
-  slots.setState(slot, was);
+  slots.setState(slot, 'incomplete');
 }
 
 /** No end of the last request will be known: until the user says to send it again, the answer that the slot has counts. */

@@ -161,9 +161,12 @@ export class Slots {
     return this.#chosen.get(slot) ?? this.answersOf(slot);
   }
 
-  /** The generation: the number of the answer that counts, or that is to come. Rows that use the answer have it in their key. */
-  generationOf(slot: number): number {
-    return this.has(slot, 'again') ? this.answersOf(slot) + 1 : Math.max(1, this.countingOf(slot));
+  /**
+   * The generation: the number of the answer that counts, or that is to come. Rows that use the answer have it in their key.
+   * `comes`: one is to come though the slot is not marked to be made again.
+   */
+  generationOf(slot: number, comes = false): number {
+    return comes || this.has(slot, 'again') ? this.answersOf(slot) + 1 : Math.max(1, this.countingOf(slot));
   }
 
   /** Adds an answer, which counts. */

@@ -18,13 +18,16 @@ interface Assigning {
   findBefore(place: number): number | undefined;
   /** The slots of rows that use others, and kept slots: another row can ask the same, on any level of links. */
   taken: Set<number>;
+  comes(slot: number): boolean;
 }
 
 interface Keeping {
   /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `listEarlier` are added. */
   kept: Map<number, number>;
   /** The slots with earlier answers that a row would keep rather than take its new one, the best first. */
-  listEarlier(place: number): readonly number[];
+  listEarlier?(place: number): readonly number[];
+  /** Whether a new answer of a slot is to come in this run though the slot is not marked to be made again. */
+  comes?(slot: number): boolean;
 }
 
 /**
@@ -36,7 +39,7 @@ export function* assignLevels(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  { kept, listEarlier }: Keeping = { kept: new Map(), listEarlier: () => [] },
+  { kept, listEarlier = () => [], comes = () => false }: Keeping = { kept: new Map() },
 ): Generator<Iterable<number>, void> {
   let index: RowIndex | undefined;
   const findBefore = (place: number): number | undefined => {
@@ -45,7 +48,7 @@ export function* assignLevels(
     return was === undefined ? undefined : before.slots[was];
   };
   const taken = new Set(kept.values());
-  const assigning: Assigning = { table, slots, findBefore, taken };
+  const assigning: Assigning = { table, slots, findBefore, taken, comes };
   const unlinked = listUnlinked(table);
   assignAsked(unlinked, assigning);
   yield unlinked;
@@ -76,7 +79,7 @@ export function assignSlots(table: RowTable, before: RowTable, slots: Slots, kee
  */
 export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, { slots }: { slots: Slots }): boolean {
   const before = { ...table, slots: table.slots.slice() };
-  assignSlots(table, before, slots, { kept: new Map(kept), listEarlier: () => [] });
+  assignSlots(table, before, slots, { kept: new Map(kept) });
   const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
   if (isChanged) markWanted(table, slots);
   return isChanged;
@@ -113,12 +116,12 @@ function listUnlinked({ size, links }: RowTable): Uint32Array {
 }
 
 /** Makes the key of a row that uses others: it has their slots and generations in place of their answers, so these come first. */
-function enterUses(place: number, { table, slots }: Assigning): void {
+function enterUses(place: number, { table, slots, comes }: Assigning): void {
   const question = table.questions.get(place);
   if (question === undefined) return;
   question.uses = question.parents.map((parent) => {
     const slot = table.slots[parent.place] as number;
-    return { slot, generation: slots.generationOf(slot) };
+    return { slot, generation: slots.generationOf(slot, comes(slot)) };
   });
   const asked = question.parents.map(
     (parent) => table.questions.get(parent.place)?.asks ?? slots.keyOf(table.firsts[parent.place] as number),

@@ -1,6 +1,6 @@
 import { decideSlot, isRetried } from './decide.ts';
 import { getToldState, maxNamed } from '../counts.ts';
-import { unmarkAgain } from '../folder/fold.ts';
+import { unmarkCut } from '../folder/fold.ts';
 import type { AssignedRows, NamedRows } from './assign-rows.ts';
 import type { ChangedRow } from './changed.ts';
 import { listAwaited } from './links.ts';
@@ -34,17 +34,15 @@ interface ComparedRows extends NamedRows, AssignedRows {
   findRetried(place: number): number | undefined;
 }
 
-/** Decides which rows are sent, in the order of the file, and counts them. What `--retry` names, and the limit leaves, stays as it is. */
+/** Decides which rows are sent, in the order of the file, and counts them. A cut answer that the limit leaves stays as it is. */
 export function decideRows(table: RowTable, rows: ComparedRows, options: DecideOptions): DecidedRows {
   const { changed, findRetried, isNamed, isOwn, madeAgain } = rows;
   const { state } = options;
   const isChanged = new Set(changed.map(({ place }) => place));
   const decide = openDecision(table, { ...rows, isChanged }, options);
   const { due, waiting } = cutToLimit(table, (place) => decide(place) === 'send', options);
-  for (const [place, was] of madeAgain) {
-    const slot = table.slots[place] as number;
-    if (due[place] === 0 && !isNamed(place) && state.slots.answersOf(slot) > 0) unmarkAgain(slot, was, state);
-  }
+  for (const [place, was] of madeAgain)
+    if (due[place] === 0 && was === 'incomplete' && !isNamed(place)) unmarkCut(table.slots[place] as number, state);
   const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, fresh: 0, left: 0 };
   const first: Record<'again' | 'fresh', number[]> = { again: [], fresh: [] };
   const countDue = (kind: 'again' | 'fresh', place: number): void => {
@@ -71,11 +69,11 @@ type DecideOptions = Pick<Batch, 'policy' | 'state'>;
 /** Says what a run without a limit does with a row: what `decideSlot` says of its slot. */
 function openDecision(
   table: RowTable,
-  { findRetried, isChanged, isNamed, isOwn, kept, madeAgain }: ComparedRows & { isChanged: ReadonlySet<number> },
+  { findRetried, isChanged, isNamed, isOwn, kept }: ComparedRows & { isChanged: ReadonlySet<number> },
   { policy, state }: DecideOptions,
 ): (place: number) => ReturnType<typeof decideSlot> {
   const isMeant = (place: number, slot: number): boolean => {
-    if (isNamed(place) || madeAgain.has(place)) return true;
+    if (isNamed(place)) return true;
     if (isChanged.has(place)) return policy.acceptChanges === true;
     // An earlier run can have begun to make a cut answer again.
     return isRetried(slot, policy, state) || findRetried(place) !== undefined;

@@ -14,10 +14,10 @@ export function decideSlot(
   { isMeant, policy }: { isMeant: boolean; policy: ResendPolicy },
   facts: SlotFacts,
 ): 'send' | 'leave' | 'later' {
-  const { slots } = facts;
-  if (slots.stateOf(slot) === 'pending') return isMeant || policy.onlyNamed !== true ? 'send' : 'later';
-  // What has an answer is marked to be made again before.
-  return isMeant && slots.answersOf(slot) === 0 && isRetried(slot, policy, facts) ? 'send' : 'leave';
+  const state = facts.slots.stateOf(slot);
+  if (state === 'pending') return isMeant || policy.onlyNamed !== true ? 'send' : 'later';
+  // A cut answer is marked to be made again before.
+  return isMeant && state !== 'incomplete' && isRetried(slot, policy, facts) ? 'send' : 'leave';
 }
 
 /** Whether `--retry` names a slot, by the state of what it has. */
@@ -27,8 +27,13 @@ export function isRetried(slot: number, { retry }: ResendPolicy, facts: SlotFact
   return told === 'done' && facts.slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
 }
 
+/** Whether `--retry` sends a slot again that has no end. It is not marked for that: a run that ends before leaves it unknown. */
+export function isSentAgain(slot: number, policy: ResendPolicy, facts: SlotFacts): boolean {
+  return facts.slots.stateOf(slot) === 'sent' && isRetried(slot, policy, facts);
+}
+
 /**
- * Whether a slot becomes pending again: the user means its row, or it has an answer and `--retry` names it. If a run goes
+ * Whether a slot becomes pending again: the user means its row, or its answer was cut and `--retry incomplete` is given. If a run goes
  * on with the rows that an earlier one named, only slots that failed since become pending: the others are made, or pending already.
  */
 export function isMadeAgain(
@@ -39,7 +44,7 @@ export function isMadeAgain(
   const state = slots.stateOf(slot);
   if (atService.has(slot) || state === 'pending') return false;
   if (isMeant && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
-  return slots.answersOf(slot) > 0 && isRetried(slot, policy, { slots, atService });
+  return state === 'incomplete' && isRetried(slot, policy, { slots, atService });
 }
 
 /** Whether a slot that `--redo` named still lacks its new answer. */

@@ -1,7 +1,7 @@
 import { type ChangedRow, findChanged } from './changed.ts';
 import { assignSlots } from './assign.ts';
 import { assignRows, type AssignedRows } from './assign-rows.ts';
-import { isRetried } from './decide.ts';
+import { isRetried, isSentAgain } from './decide.ts';
 import { type DecidedRows, decideRows, openRetried } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import type { ReadRows } from './read-rows.ts';
@@ -88,7 +88,7 @@ export async function planBatch(
   const isLeft = policy.onlyNamed && !isEditedByFlags({ ...batch, ...read });
   if (!isLeft && found.some(isRefused)) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
-    assignSlots(table, manifest.rows, slots);
+    assignSlots(table, manifest.rows, slots, { kept: new Map(), comes: (slot) => isSentAgain(slot, policy, state) });
     throw await editedError(compare().filter(isRefused), { ...batch, ...read });
   }
 

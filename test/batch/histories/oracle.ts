@@ -383,9 +383,14 @@ function checkNamed(
   const wasCut = ({ base }: TableRow): boolean =>
     retry.includes('incomplete') &&
     payments.some((one) => one.run < run && one.how === 'cut' && one.asked.startsWith(askWith(base, [])));
+  const wanted = countEach(rows.map(({ base }) => base));
+  // Of equal rows, one can have failed, and another one have an answer.
   const hasFailed = ({ base }: TableRow): boolean =>
     retry.includes('failed') &&
-    [...askedBy].some(([asked, at]) => at < run && asked.startsWith(askWith(base, [])) && !isAnswered(asked));
+    [...askedBy].some(
+      ([asked, at]) =>
+        at < run && asked.startsWith(askWith(base, [])) && (!isAnswered(asked) || (wanted.get(base) ?? 0) > 1),
+    );
   const isAnswered = (asked: string): boolean => payments.some((one) => one.asked === asked && one.how !== 'broken');
   for (const payment of paid) {
     const wanting = rows.filter((row) => isWantedBy(row, payment, rows, oracle));

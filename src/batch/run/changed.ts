@@ -18,11 +18,10 @@ export interface ChangedRow {
 interface Comparing {
   /** The last run read the same table with other flags. */
   hasOtherFlags?: boolean;
-  /**
-   * Whether a row of the table belongs to the shard of this run, if it has one. What other shards sent is not known here: it counts
-   * as answered.
-   */
-  isOwn?: ((place: number) => boolean) | undefined;
+  /** Whether a row of the table belongs to this run. */
+  isOwn?: (place: number) => boolean;
+  /** This run is of a shard. What other shards sent is not known here: it counts as answered. */
+  isSharded?: boolean;
   /** Whether `--retry` names what a slot has. */
   isRetried?: (slot: number) => boolean;
 }
@@ -32,8 +31,8 @@ interface Comparing {
  * does not tell which row was edited, so each new row may be one. To be asked once the slots of the table are marked as wanted.
  */
 export function findChanged(table: RowTable, before: RowTable, slots: Slots, comparing: Comparing = {}): ChangedRow[] {
-  const { isOwn, isRetried = () => false } = comparing;
-  const orphans = findOrphans(before, slots, isOwn !== undefined);
+  const { isOwn = () => true, isRetried = () => false, isSharded = false } = comparing;
+  const orphans = findOrphans(before, slots, isSharded);
   if (orphans.size === 0 && before.edited.size === 0 && !before.others.some((shard) => shard !== 0)) return [];
   const idsBefore = indexRows(before);
   const placeBefore = new Int32Array(slots.size).fill(-1);
@@ -44,7 +43,7 @@ export function findChanged(table: RowTable, before: RowTable, slots: Slots, com
   const found: Omit<ChangedRow, 'mayBeNew'>[] = [];
   for (let place = 0; place < table.size; place++) {
     const slot = table.slots[place] as number;
-    if (isOwn?.(place) === false || isLeft(slot)) continue;
+    if (!isOwn(place) || isLeft(slot)) continue;
     const kind = findKind(place, slot);
     if (kind !== undefined) found.push({ place, kind });
   }

@@ -77,7 +77,8 @@ export async function planBatch(
     markWanted(table, slots);
     return findChanged(table, manifest.rows, slots, {
       hasOtherFlags: hasOtherFlags(batch),
-      isOwn: shard && sharding.isOwn,
+      isOwn: sharding.isOwn,
+      isSharded: shard !== undefined,
       isRetried: (slot) => isRetried(slot, policy, state),
     });
   };

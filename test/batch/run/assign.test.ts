@@ -148,9 +148,8 @@ function edited(words: string, before: string, fold: Fold, { isSharded = false }
   const manifest = readManifest(before, fold);
   const table = readRows(words, fold);
   assignSlots(table, manifest, fold.slots);
-  const isOwn = isSharded ? () => true : undefined;
   markWanted(table, fold.slots);
-  return findChanged(table, manifest, fold.slots, { isOwn }).flatMap(({ place, kind }) =>
+  return findChanged(table, manifest, fold.slots, { isSharded }).flatMap(({ place, kind }) =>
     kind === 'resharded' ? [] : place,
   );
 }

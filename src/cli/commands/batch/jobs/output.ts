@@ -37,8 +37,8 @@ export interface SharedOutput {
   outdir: string | undefined;
   /** The folder of pictures, and another one if its disk is full. */
   pictures: Parameters<typeof createFileStore>[0];
-  /** Lists the files of pictures that answers of earlier runs name, and that were removed since. */
-  listLostImages(): Promise<readonly string[]>;
+  /** The names that jobs of earlier runs gave to pictures which were removed since. */
+  readLostNames(): Promise<ReadonlySet<string>>;
 }
 
 interface OutputOptions extends SharedOutput {
@@ -183,7 +183,7 @@ async function planImages(job: Job, options: OutputOptions): Promise<ImageOutput
   const { model, prompt } = built;
   const { strict = false, maxImages = mostImages } = flags;
   const { aspect } = job.values as { aspect?: string };
-  const output = `${batchFiles.images}/${chooseName(imageName(job), await options.listLostImages())}.{ext}`;
+  const output = `${batchFiles.images}/${chooseName(imageName(job), await options.readLostNames())}.{ext}`;
   const saving: SavingContext = {
     io: { cwd: dirname(pictures.folder), now: () => context.io.now() },
     ui: { warn: (text) => addWarning(text, options), clean: (value) => context.ui.clean(value) },
@@ -210,12 +210,23 @@ async function fetchLinks(result: Result, options: OutputOptions, signal: AbortS
 }
 
 /** A name that no lost picture had: an answer that names one would show another picture. */
-function chooseName(name: string, lost: readonly string[]): string {
-  const hasLost = (stem: string): boolean =>
-    lost.some((file) => file.startsWith(stem) && /^(?:-\d+)*\.\w+$/.test(file.slice(stem.length)));
+function chooseName(name: string, lost: ReadonlySet<string>): string {
   let free = name;
-  for (let number = 2; hasLost(free); number++) free = `${name}-${number}`;
+  for (let number = 2; lost.has(free); number++) free = `${name}-${number}`;
   return free;
+}
+
+/** The names that jobs can have given to the files of pictures: for `cat-2-1.png`, these are `cat-2-1`, `cat-2` and `cat`. */
+export function listNames(files: readonly string[]): Set<string> {
+  const names = new Set<string>();
+  for (const file of files) {
+    let name = /^(.*)\.\w+$/s.exec(file)?.[1];
+    while (name !== undefined) {
+      names.add(name);
+      name = /^(.*)-\d+$/s.exec(name)?.[1];
+    }
+  }
+  return names;
 }
 
 /** The job's `name`, otherwise its id; an id that is no file name gets its hash. */

@@ -13,7 +13,7 @@ import {
 import { atPlace } from './job-line.ts';
 import { type JobInputs, openInputs, toReadable } from './job-inputs.ts';
 import { openJobSettings } from './job-settings.ts';
-import { createJobOutput, type SharedOutput } from './output.ts';
+import { createJobOutput, listNames, type SharedOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import {
@@ -44,9 +44,11 @@ type JobSettings = ReturnType<typeof openJobSettings>;
 
 type ResultOfJob = Parameters<typeof readReferences>[1];
 
-interface BuilderOptions extends Omit<SharedOutput, 'pictures'> {
+interface BuilderOptions extends Omit<SharedOutput, 'pictures' | 'readLostNames'> {
   source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
   host: Pick<BatchHost, 'nextCommand'>;
+  /** Lists the files of pictures that answers of earlier runs name, and that were removed since. */
+  listLostImages(): Promise<readonly string[]>;
   /** Returns the result of a job that is done, and the folder of its pictures. */
   readResult?: ResultOfJob;
 }
@@ -74,10 +76,10 @@ interface JobBuilding extends BuilderOptions, SharedOutput {
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, outdir = context.io.cwd, source } = options;
   const { read, digestSource } = openJobSettings({ context, flags, file: source.name });
-  let lost: Promise<readonly string[]> | undefined;
+  let lost: Promise<ReadonlySet<string>> | undefined;
   const building: JobBuilding = {
     ...options,
-    listLostImages: () => (lost ??= options.listLostImages()),
+    readLostNames: () => (lost ??= options.listLostImages().then(listNames)),
     settingsOf: read,
     schemas: new Map(),
     known: createKnownFiles(),

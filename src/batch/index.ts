@@ -4,7 +4,7 @@
  */
 
 // Planning and running.
-export { type BatchPlan, emptyPlan, planBatch, sentBefore } from './run/plan.ts';
+export { type BatchPlan, type EndedPlan, newStreamPlan, planBatch, sentBefore } from './run/plan.ts';
 export { readRows } from './run/read-rows.ts';
 export type { ChangedRow } from './run/changed.ts';
 export { listIds, nameRows } from './run/row-names.ts';

@@ -20,37 +20,26 @@ export interface BatchPlan extends ReadRows, Sharding, DecidedRows {
   changed: readonly ChangedRow[];
   /** What the journal is told before anything is sent: the rows that are made again, and what the slots ask of rows that use others. */
   records: readonly SlotRecord[];
-  /** The number of lines that are no rows, in a stream of rows. */
-  refused: number;
 }
 
+/** The part of a plan that the end of a run needs; all that a stream has, whose rows are not known before. */
+export type EndedPlan = Pick<BatchPlan, 'table' | 'isOwn' | 'due' | 'jobs' | 'toSend' | 'left' | 'waiting'>;
+
 /** Rows that this run leaves, because an earlier one sent them. */
-export function sentBefore({ jobs, toSend, left, waiting }: BatchPlan): number {
+export function sentBefore({ jobs, toSend, left, waiting }: EndedPlan): number {
   return jobs - toSend - left - waiting.length;
 }
 
-/** The plan of a stream of rows, which are not known before. */
-export function emptyPlan(): BatchPlan {
+/** The plan of a stream: it grows with each row that comes. */
+export function newStreamPlan(): EndedPlan {
   return {
     table: newRowTable(),
-    built: 0,
-    shared: {},
-    gateways: new Map(),
     isOwn: () => true,
-    shardOf: () => 1,
-    kept: new Map(),
     due: new Uint8Array(0),
     jobs: 0,
     toSend: 0,
-    again: 0,
-    twice: 0,
-    fresh: 0,
-    first: { again: [], fresh: [] },
     left: 0,
     waiting: [],
-    changed: [],
-    records: [],
-    refused: 0,
   };
 }
 
@@ -100,7 +89,7 @@ export async function planBatch(
   const redo = describeRedo(goesOn ? undefined : names, { table, ...assigned }, state);
   const records = [...redo, ...describeLinks(table, decided.due, state)];
   for (const record of records) applyRecord(record, state);
-  return { ...read, ...sharding, ...decided, kept: assigned.kept, changed, records, refused: 0 };
+  return { ...read, ...sharding, ...decided, kept: assigned.kept, changed, records };
 }
 
 /** The record of the rows that are made again, without those that a limit leaves. `rows`: the rows that `--redo` names. */

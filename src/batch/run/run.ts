@@ -1,7 +1,7 @@
 import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
 import { type BatchBudget, freePlanned } from '../lane/budgets.ts';
 import { sendByBatches } from '../lane/lane.ts';
-import type { RunStart } from '../folder/records.ts';
+import type { RunStart, SlotRecord } from '../folder/records.ts';
 import type { Batch, BatchHooks } from '../types.ts';
 import { bootMark, type GatewayClient, version } from '../../library/index.ts';
 import { gatewayKey } from '../gateway.ts';
@@ -32,7 +32,7 @@ export interface RunOptions {
 export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
   const { plan } = batch;
   const { clients, budgets, hooks = {} } = options;
-  const recorder = await openFolderRecorder(batch, hooks);
+  const recorder = await openFolderRecorder(batch, plan.records, hooks);
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch')) {
     const stop = await sendByBatches({ batch, clients, recorder, hooks, budgets });
     await endRun(batch, recorder);
@@ -85,10 +85,10 @@ interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
 
 /** Sends jobs that come one by one. Resolves when all of them have ended, with the reason if it ended early. */
 export async function runStream(
-  batch: Omit<Batch, 'jobs'>,
+  batch: RecordedBatch,
   { source, print, concurrency, hasFolder, clientOf }: RunStreamOptions,
 ): Promise<Stop | undefined> {
-  const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder(batch.state);
+  const recorder = hasFolder ? await openFolderRecorder(batch, []) : noRecorder(batch.state);
   const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
   const tally = countOutcomes(batch);
   const queue = openJobQueue({ source, recorder, ahead: 0 });
@@ -107,9 +107,16 @@ async function openWorkers(
   return { ...throttle, sender, concurrency, limit: openRunLimit(batch) };
 }
 
+/** A batch in a folder, whether its rows are known before or not. */
+type RecordedBatch = Omit<Batch, 'jobs' | 'plan' | 'shard'>;
+
 /** Opens the recorder of this run in the folder of the batch. */
-async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks): Promise<Recorder> {
-  const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
+async function openFolderRecorder(
+  batch: RecordedBatch,
+  planned: readonly SlotRecord[],
+  hooks?: BatchHooks,
+): Promise<Recorder> {
+  const { host, state, outdir: folder, lock, lostEnds } = batch;
   // An earlier run in the lane `batch` can have left planned provider batches, whatever the lane of this run.
   if (state.providerBatches.size > 0) await freePlanned(state, host);
   const recorder = await openRecorder({
@@ -118,7 +125,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks
     lock,
     state,
     lostEnds,
-    planned: plan.records,
+    planned,
     now: () => host.now(),
     hooks,
   });

@@ -3,6 +3,7 @@ import {
   batchFiles,
   countRows,
   type Counts,
+  type EndedPlan,
   findNotes,
   formatCount,
   getToldState,
@@ -43,7 +44,12 @@ import { renewSummary } from './status.ts';
 import { describeFailures, describeSpending, keptHint, readSummary, summaryDocument } from './summary.ts';
 
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
-export type EndedBatch = Omit<RunningBatch, 'jobs' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
+export interface EndedBatch extends Omit<RunningBatch, 'jobs' | 'plan' | 'shard'> {
+  jobs?: RunningBatch['jobs'];
+  plan: EndedPlan;
+  /** The number of lines that are no rows, in a stream of rows. */
+  refused?: number;
+}
 
 /** Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. */
 export async function noteRefused(
@@ -70,7 +76,7 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
-  const { context, flags, folder, plan, state } = batch;
+  const { context, flags, folder, plan, refused = 0, state } = batch;
   const ended = await readRows(batch, stop);
   const { counts, states, failures } = ended;
   const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
@@ -91,7 +97,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${join(folder.outdir, batchFiles.results)}\n`);
   // Lines of a stream that are no rows have told their errors.
-  const shown = { failed: counts.failed - plan.refused, most: maxNamed, outdirs: [folder.outdir] };
+  const shown = { failed: counts.failed - refused, most: maxNamed, outdirs: [folder.outdir] };
   for (const line of describeFailures(failures, shown)) await context.ui.note(line);
   return { document, error };
 }
@@ -116,7 +122,7 @@ interface RowsAtEnd {
 }
 
 async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<RowsAtEnd> {
-  const { folder, plan, state } = batch;
+  const { folder, plan, refused, state } = batch;
   const counts = countLines(batch);
   const spent = findSpent(stop);
   const leftToRedo = await listIdsOf(listLeftToRedo(plan.table, state, plan.isOwn), batch);
@@ -125,7 +131,7 @@ async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<Rows
   const answered = ids.map(
     (id, at) => `${id}=${state.slots.countingOf(plan.table.slots[places[at] as number] as number)}`,
   );
-  const facts = { spent, folder, billing: readBilling(state), refused: plan.refused, leftToRedo, answered };
+  const facts = { spent, folder, billing: readBilling(state), refused, leftToRedo, answered };
   return { counts, states: listStates(counts, facts), failures: await nameFailures(batch), stop, spent };
 }
 
@@ -169,9 +175,8 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
 }
 
 /** The counts of the rows of the table, and of the lines of a stream that are no rows: these have failed. */
-function countLines({ plan, state }: EndedBatch): Counts {
-  const { isOwn, refused, table } = plan;
-  const counts = countRows(table, state, isOwn);
+function countLines({ plan, refused = 0, state }: EndedBatch): Counts {
+  const counts = countRows(plan.table, state, plan.isOwn);
   return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
 }
 

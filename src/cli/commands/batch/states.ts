@@ -54,7 +54,7 @@ interface NextFacts {
   /** The last run was refused, as rows were edited: so is the next one without the flag. */
   isRefused?: boolean;
   /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
-  refused?: number;
+  refused?: number | undefined;
   /** The ids of `listLeftToRedo`. */
   leftToRedo?: readonly string[];
   /** The rows of `listAnswered`, as words of `batch choose`. */

@@ -2,11 +2,11 @@ import {
   type BatchHost,
   decideSlot,
   defaultGraceMs,
-  emptyPlan,
   isRetried,
   listLostImages,
   type Job,
   newBatchState,
+  newStreamPlan,
   noLock,
   openAssigning,
   openManifest,
@@ -37,6 +37,7 @@ import { openPrinter } from './printer.ts';
 
 /** A batch whose rows are not known before they come: its table grows by a row with each line. */
 interface StreamBatch extends EndedBatch {
+  refused: number;
   /** Builds the request of a job, if it has the prices that the flags need. */
   prepare(job: Job): Promise<PreparedJob>;
   /** Gives a row its slot. */
@@ -60,8 +61,7 @@ export async function runStreamed(
   } catch (error) {
     return failBatch(batch, error);
   }
-  const { jobs, refused } = batch.plan;
-  if (flags.retry && jobs + refused === 0 && stop === undefined)
+  if (flags.retry && batch.plan.jobs + batch.refused === 0 && stop === undefined)
     throw usageError(
       'no job came on stdin: of a stream, only the jobs that come once more are sent again',
       `pipe them in: ${batch.host.nextCommand('retry', { operand: flags.retry.join(',') })}`,
@@ -98,7 +98,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
         enter: () => undefined,
       };
   const { state } = folder;
-  const plan = emptyPlan();
+  const plan = newStreamPlan();
   const prices = openJobPrices({ flags, state, context });
   return {
     ...folder,
@@ -106,6 +106,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     host,
     policy,
     plan,
+    refused: 0,
     outdir: outdir?.path ?? cwd,
     flags,
     context,
@@ -134,22 +135,19 @@ async function sendStream(batch: StreamBatch): Promise<Stop | undefined> {
   const { flags, folder, context } = batch;
   const lines = await openJobStream(flags, context);
   context.gracePeriod.ms = defaultGraceMs + 2000;
-  return runStream(
-    { ...batch, shard: undefined },
-    {
-      async *source(signal) {
-        for (;;) {
-          const { value: line, done } = await untilAborted(lines.next(), signal);
-          if (done) return;
-          yield await takeLine(line, batch);
-        }
-      },
-      print: openPrinter(folder !== undefined, context),
-      clientOf: openClientsLate(flags, context),
-      concurrency: await limitConcurrency(flags, undefined, context),
-      hasFolder: folder !== undefined,
+  return runStream(batch, {
+    async *source(signal) {
+      for (;;) {
+        const { value: line, done } = await untilAborted(lines.next(), signal);
+        if (done) return;
+        yield await takeLine(line, batch);
+      }
     },
-  );
+    print: openPrinter(folder !== undefined, context),
+    clientOf: openClientsLate(flags, context),
+    concurrency: await limitConcurrency(flags, undefined, context),
+    hasFolder: folder !== undefined,
+  });
 }
 
 /** The job of a line: ready to be sent, or with its answer if nothing is sent for it. */
@@ -208,10 +206,10 @@ async function findDocument(
 }
 
 /** A line that is no row, with its error. */
-function refuseLine(line: StreamedJob, error: GatewayError, { plan, context }: StreamBatch): QueuedJob {
-  plan.refused++;
+function refuseLine(line: StreamedJob, error: GatewayError, batch: StreamBatch): QueuedJob {
+  batch.refused++;
   const command = 'job' in line ? line.job.command : 'text';
-  return { job: { id: line.id }, document: describeFailure(command, error, context) };
+  return { job: { id: line.id }, document: describeFailure(command, error, batch.context) };
 }
 
 function describeFailure(command: string, error: GatewayError, { ui }: AnswerContext): object {

@@ -8,7 +8,7 @@ export { type BatchPlan, type EndedPlan, newStreamPlan, planBatch, sentBefore } 
 export { readRows } from './run/read-rows.ts';
 export type { ChangedRow } from './run/changed.ts';
 export { listIds, nameRows } from './run/row-names.ts';
-export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
+export { defaultGraceMs, isInBatches, runBatch, runStream } from './run/run.ts';
 export type { ResultPrinter, Stop } from './run/runner.ts';
 export type { BatchEvent, RunProgress } from './events.ts';
 export type { BatchBudget } from './lane/budgets.ts';

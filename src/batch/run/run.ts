@@ -10,6 +10,7 @@ import { isLeftToRedo } from './decide.ts';
 import { hasDue } from './links.ts';
 import { describeNamed } from './table.ts';
 import { openThrottle } from './pace.ts';
+import type { BatchPlan } from './plan.ts';
 import { type JobFeed, openJobQueue, readyJobs } from './queue.ts';
 import { openRunLimit } from './run-budget.ts';
 import { type ResultPrinter, runJobs, type Stop } from './runner.ts';
@@ -33,14 +34,16 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   const { plan } = batch;
   const { clients, budgets, hooks = {} } = options;
   const recorder = await openFolderRecorder(batch, plan.records, hooks);
-  if ([...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch')) {
-    const stop = await sendByBatches({ batch, clients, recorder, hooks, budgets });
-    await endRun(batch, recorder);
-    return stop;
-  }
-  const stop = plan.toSend === 0 ? undefined : await sendLive(batch, recorder, options);
+  const stop = isInBatches(plan)
+    ? await sendByBatches({ batch, clients, recorder, hooks, budgets })
+    : await sendLive(batch, recorder, options);
   await endRun(batch, recorder);
   return stop;
+}
+
+/** Whether the rows of a plan go in the lane `batch`: all of them do, or none. */
+export function isInBatches({ gateways }: Pick<BatchPlan, 'gateways'>): boolean {
+  return [...gateways.values()].some(({ settings }) => settings.lane === 'batch');
 }
 
 /** Sends the rows that are due, and then the rows that use their answers. */
@@ -50,6 +53,7 @@ async function sendLive(
   { clients, concurrency, hooks = {} }: RunOptions,
 ): Promise<Stop | undefined> {
   const { host, plan } = batch;
+  if (plan.toSend === 0) return undefined;
   const { step, graceMs = defaultGraceMs } = hooks;
   const findClient: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as GatewayClient;
   const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf: findClient });

@@ -8,6 +8,7 @@ import {
   enterNewOutdir,
   type FolderLock,
   isAsWritten,
+  isInBatches,
   listLostImages,
   newBatchState,
   runBatch,
@@ -220,15 +221,15 @@ async function writeTable(batch: Batch, { step }: BatchHooks): Promise<void> {
 async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | undefined> {
   const { plan, flags, context } = batch;
   const clients = await openBatchClients(plan.gateways, flags, context, hooks.connection);
-  const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch');
-  if (isInBatches) saveMemory();
-  const isLive = !isInBatches && plan.toSend > 0;
+  const byBatches = isInBatches(plan);
+  if (byBatches) saveMemory();
+  const isLive = !byBatches && plan.toSend > 0;
   const concurrency = isLive ? await limitConcurrency(flags, plan.toSend, context) : 1;
   context.gracePeriod.ms = (hooks.graceMs ?? defaultGraceMs) + 2000;
   return runBatch(batch, {
     clients,
     concurrency,
-    budgets: isInBatches ? await openBatchBudgets(plan.gateways, flags.tag, context) : new Map(),
+    budgets: byBatches ? await openBatchBudgets(plan.gateways, flags.tag, context) : new Map(),
     hooks,
   });
 }

@@ -96,7 +96,7 @@ export async function runJobFile(
   hooks: BatchHooks = {},
 ): Promise<CommandEnd> {
   const { planned, lock, checking } = await planJobFile(words, flags, context, hooks);
-  const { host, plan, shard, state, outdir } = planned;
+  const { host, plan, state, outdir } = planned;
   if (flags.estimate) return showEstimate(planned, checking.progress);
   checking.stop();
   if (state.run) await noteGone(planned);
@@ -114,7 +114,7 @@ export async function runJobFile(
   } catch (error) {
     return failBatch(batch, error);
   }
-  if (shard) await noteEmptyShard(shard, batch);
+  await noteEmptyShard(batch);
   return finishBatch(batch, stop);
 }
 

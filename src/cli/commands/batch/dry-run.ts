@@ -5,7 +5,6 @@ import {
   type Job,
   type JobCommand,
   sentBefore,
-  type Shard,
 } from '../../../batch/index.ts';
 import type { CommandEnd } from '../../context.ts';
 import { describeBody, type JsonObject, type ServiceName, services } from '../../../library/index.ts';
@@ -39,7 +38,7 @@ export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {
     kinds,
     first,
   };
-  if (batch.shard) await noteEmptyShard(batch.shard, batch);
+  await noteEmptyShard(batch);
   if (context.root.json) return { document };
   const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(batch)].join(', ');
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
@@ -93,7 +92,7 @@ function describeKind({ command, model, service, origin, jobs }: JobKind): strin
 }
 
 /** Tells that a shard has no jobs. That is no mistake: with few jobs and many shards, some shards have none. */
-export async function noteEmptyShard(shard: Shard, { jobs, plan, context }: PlannedBatch): Promise<void> {
-  if (plan.jobs > 0) return;
+export async function noteEmptyShard({ jobs, plan, shard, context }: PlannedBatch): Promise<void> {
+  if (shard === undefined || plan.jobs > 0) return;
   await context.ui.note(`no job of ${jobs.name} falls into --shard ${shard.index}/${shard.total}`);
 }

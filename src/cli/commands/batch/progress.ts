@@ -59,21 +59,21 @@ export interface WaitingLine extends LiveLine {
 }
 
 /** Shows the wait for results: on a terminal a live line, otherwise a line when the count changes. */
-export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, ui }: Context): WaitingLine {
+export function showWaiting(listOpen: () => readonly ProviderBatch[], { io, root, ui }: Context): WaitingLine {
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('waiting for the service') : undefined;
   const infos = new Map<string, BatchInfo>();
   let shown = '';
 
   function describe(): { count: string; times: string } {
-    const open = parts();
+    const open = listOpen();
     const jobs = open.reduce((sum, providerBatch) => sum + providerBatch.slots.length, 0);
     const done = open.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
     return { count: `at the service: ${done} of ${jobs} done`, times: `, ${describeTimes(open, io.now())}` };
   }
 
   const draw = (): void => {
-    if (parts().length === 0) return;
+    if (listOpen().length === 0) return;
     const { count, times } = describe();
     spinner?.update(count + times);
   };

@@ -101,7 +101,7 @@ export async function* readReportRows(
       let block: ReportRow[] = [];
       for (const found of rows) {
         const folder = folders[found.at] as BatchFolder;
-        const name = (row: ReportRow): ReportRow => (folders.length > 1 ? nameFolder(row, folder) : row);
+        const name = (row: ReportRow): ReportRow => (folders.length > 1 ? placeImages(row, folder) : row);
         const reading = results.read(found);
         if (reading instanceof Promise) {
           yield block;
@@ -135,7 +135,7 @@ async function readTakes(
 }
 
 /** Puts the folder in front of the paths of a row's pictures, as the user typed it, for a report on several folders. */
-function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
+function placeImages(row: ReportRow, { name }: BatchFolder): ReportRow {
   return { ...row, images: row.images.map((path) => join(name, path)) };
 }
 

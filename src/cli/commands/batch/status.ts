@@ -249,18 +249,20 @@ function describeFolder({ name, counts, states, holder }: FolderStatus): object 
 
 /** The provider batches that the service holds. */
 function toAtService(states: readonly BatchState[]): object {
-  const open = states.flatMap((state) =>
-    listOpenProviderBatches(state).map((providerBatch) => ({ part: providerBatch, state })),
+  const atService = states.flatMap((state) =>
+    listOpenProviderBatches(state).map((providerBatch) => {
+      const { batch, mark, plan, at, lastsMs } = providerBatch;
+      return {
+        batch,
+        mark,
+        model: plan.model,
+        jobs: listAtService(providerBatch, state).length,
+        submittedAt: isoTime(at),
+        expiresAt: lastsMs === undefined ? undefined : isoTime(at + lastsMs),
+      };
+    }),
   );
-  const parts = open.map(({ part: providerBatch, state }) => ({
-    batch: providerBatch.batch,
-    mark: providerBatch.mark,
-    model: providerBatch.plan.model,
-    jobs: listAtService(providerBatch, state).length,
-    submittedAt: isoTime(providerBatch.at),
-    expiresAt: providerBatch.lastsMs === undefined ? undefined : isoTime(providerBatch.at + providerBatch.lastsMs),
-  }));
-  return parts.length === 0 ? {} : { atService: parts };
+  return atService.length === 0 ? {} : { atService };
 }
 
 function describeProviderBatch(providerBatch: ProviderBatch, state: BatchState, now: number): string {

@@ -19,7 +19,7 @@ export interface Recovery {
   describe(path: string): string;
 }
 
-export interface Adopting {
+interface Adopting {
   ends: LostEnds;
   lock: Pick<FolderLock, 'confirm'>;
   host: Pick<BatchHost, 'on'>;

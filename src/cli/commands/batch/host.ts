@@ -24,13 +24,12 @@ export function createHost(context: Context, folder: TypedFolder | undefined): B
   const startedAt = io.elapsed();
   let sending: LiveLine | undefined;
   let waiting: WaitingLine | undefined;
-  const next: BatchHost['nextCommand'] = (name, words) => nextCommand(folder, name, words);
   return {
     signal,
     now: () => io.now(),
     elapsed: () => io.elapsed(),
     redaction: ui,
-    nextCommand: next,
+    nextCommand: (name, words) => nextCommand(folder, name, words),
     repeatCommand: (more) => repeatCommand(context.argv, more),
     copyCommand: () => copyCommand(folder?.outdir ?? '', io.cwd),
     atEnd: (cleanup) => context.atEnd(cleanup),

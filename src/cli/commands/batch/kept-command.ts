@@ -86,13 +86,13 @@ type FlagWords = KeptCommand['flags'][string];
 function mapFlags<Value, Mapped>(
   flags: Readonly<Record<string, Value>>,
   rows: FlagTable,
-  map: (value: Value & {}, row: FlagRow, name: string) => Mapped | undefined,
+  map: (value: Value & {}, row: FlagRow) => Mapped | undefined,
 ): Record<string, Mapped & {}> {
   const entries = Object.entries(rows).flatMap(([name, row]) => {
     const value = flags[name];
     // Commander sets the flag that `--no-wait` switches off, although it was not typed.
     const isTyped = value !== undefined && value !== null && !(value === true && row.flags.startsWith('--no-'));
-    const mapped = isTyped ? map(value, row, name) : undefined;
+    const mapped = isTyped ? map(value, row) : undefined;
     return mapped === undefined || mapped === null ? [] : [[name, mapped] as const];
   });
   return Object.fromEntries(entries);

@@ -1,4 +1,4 @@
-import { nameUses, type RowTable } from './run/table.ts';
+import { isThere, nameUses, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { RowState } from './row.ts';
 import type { Counts } from './types.ts';
@@ -74,23 +74,21 @@ export interface RowNotes {
 export function findNotes(table: NotedTable, state: NotedState): RowNotes {
   const { links, slots } = state;
   const slotOf = (place: number): number => table.slots[place] as number;
-  const isThere = (slot: number): boolean => ['done', 'incomplete'].includes(slots.stateOf(slot));
   const waiting = new Set<number>();
   const outdated = new Set<number>();
   const users = new Map<number, number[]>();
   for (const [place, { parents }] of table.links) {
     const slot = slotOf(place);
-    const used = parents.map(slotOf);
-    if (getToldState(slot, state) === 'pending' && !used.every(isThere)) waiting.add(slot);
+    const uses = parents.map((parent) => ({ slot: slotOf(parent), generation: slots.countingOf(slotOf(parent)) }));
+    if (getToldState(slot, state) === 'pending' && !uses.every((use) => isThere(use, slots))) waiting.add(slot);
     // In the folder of another shard, nothing is known of the row.
     const made = links.get(slot);
     if (made === undefined) continue;
-    const uses = used.map((one) => ({ slot: one, generation: slots.countingOf(one) }));
     if (made.uses !== nameUses(uses, slots)) outdated.add(slot);
-    for (const one of used) {
-      const known = users.get(one);
+    for (const use of uses) {
+      const known = users.get(use.slot);
       if (known) known.push(slot);
-      else users.set(one, [slot]);
+      else users.set(use.slot, [slot]);
     }
   }
   // The set grows while it is walked.

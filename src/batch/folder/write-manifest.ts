@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { cannotWrite, GatewayError, isObject, version, writeAtomically } from '../../library/index.ts';
+import { cannotWrite, isObject, version, writeAtomically } from '../../library/index.ts';
+import { changedError } from '../run/edited-error.ts';
 import { hashRowId } from '../run/table.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
 import { findFrom, isSameCommand, type ManifestHeader, manifestLine } from './manifest.ts';
@@ -22,7 +23,7 @@ export async function writeManifest(batch: ManifestBatch): Promise<void> {
     for await (const job of jobs.read(() => undefined)) {
       // Rows that were added since are for the next run.
       if (place >= plan.table.size) break;
-      if (plan.table.ids[place] !== hashRowId(job.id)) throw changedError(jobs.name, job);
+      if (plan.table.ids[place] !== hashRowId(job.id)) throw changedError(`${jobs.name}:${job.line}`);
       gathered += `${describeRow(job, place++, batch)}\n`;
       if (gathered.length < gatheredLength) continue;
       await append(gathered);
@@ -89,11 +90,4 @@ export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'polic
     )
       return false;
   return true;
-}
-
-function changedError(name: string, { line }: Job): GatewayError {
-  return new GatewayError('batch-edited', `${name}:${line} changed during the run`, {
-    hint: 'run the same command again',
-    sent: 'no',
-  });
 }

@@ -6,6 +6,15 @@ import { isSameCommand } from '../folder/manifest.ts';
 import type { BatchState } from '../folder/state.ts';
 import { GatewayError } from '../../library/index.ts';
 
+/** The error for a file of jobs, or a part of it, that is not as it was when it was checked. */
+export function changedError(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('batch-edited', `${what} changed during the run`, {
+    hint: 'run the same command again',
+    sent: 'no',
+    cause,
+  });
+}
+
 interface EditedBatch {
   host: Pick<BatchHost, 'copyCommand' | 'nextCommand' | 'repeatCommand'>;
   /** Digests of the parts that rows share. */

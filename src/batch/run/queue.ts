@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
+import { changedError } from './edited-error.ts';
 import { hasUsed } from './links.ts';
 import { hashRowId } from './table.ts';
 import type { Batch, Job, JobParent, PreparedJob, ReadyJob, Step } from '../types.ts';
@@ -121,23 +122,23 @@ export async function* readyJobs(
   for (let place = 0; place < table.size; place++) if (due[place] === 1 && isNow(place)) left++;
   if (left === 0) return;
   const throwChanged = (cause: unknown): never => {
-    throw changedJobError(jobs.name, cause);
+    throw changedError(jobs.name, cause);
   };
   let place = -1;
   for await (const job of jobs.read(throwChanged)) {
     place++;
     // The next run sends rows that were added since.
     if (place >= table.size) break;
-    if (table.ids[place] !== hashRowId(job.id)) throw changedJobError(`${jobs.name}:${job.line}`);
+    if (table.ids[place] !== hashRowId(job.id)) throw changedError(`${jobs.name}:${job.line}`);
     if (due[place] !== 1 || !isNow(place)) continue;
     left--;
     due[place] = 0;
     step?.('taken', job.id);
     const row = await prepareRow({ job, place }, batch);
-    if (!row.prepared) throw changedJobError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
+    if (!row.prepared) throw changedError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
     yield readyJob(row.job, table.slots[place] as number, row.prepared, state);
   }
-  if (left > 0) throw changedJobError(jobs.name);
+  if (left > 0) throw changedError(jobs.name);
 }
 
 /** A job, and its place in the file. */
@@ -178,12 +179,4 @@ export function readyJob(
 /** The name of a slot, and the number of the answer that is to come. */
 export function nameAnswer(slot: number, { slots }: Pick<Batch['state'], 'slots'>): string {
   return `${slots.nameOf(slot)}@${slots.answersOf(slot) + 1}`;
-}
-
-function changedJobError(what: string, cause?: unknown): GatewayError {
-  return new GatewayError('batch-edited', `${what} changed during the run`, {
-    hint: 'run the same command again',
-    sent: 'no',
-    cause,
-  });
 }

@@ -36,9 +36,11 @@ import {
   listAnswered,
   listLeftToRedo,
   listPlaces,
+  listSlots,
   listStates,
   readBilling,
   type StateRows,
+  writeChoices,
 } from './states.ts';
 import { renewSummary } from './status.ts';
 import { describeFailures, describeSpending, keptHint, readSummary, summaryDocument } from './summary.ts';
@@ -125,14 +127,22 @@ async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<Rows
   const { folder, plan, refused, state } = batch;
   const counts = countLines(batch);
   const spent = findSpent(stop);
-  const leftToRedo = await listIdsOf(listLeftToRedo(plan.table, state, plan.isOwn), batch);
-  const places = listAnswered(plan.table, state, plan.isOwn);
-  const ids = await listIdsOf(places, batch);
-  const answered = ids.map(
-    (id, at) => `${id}=${state.slots.countingOf(plan.table.slots[places[at] as number] as number)}`,
-  );
-  const facts = { spent, folder, billing: readBilling(state), refused, leftToRedo, answered };
-  return { counts, states: listStates(counts, facts), failures: await nameFailures(batch), stop, spent };
+  const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn);
+  const answered = listAnswered(plan.table, state, plan.isOwn);
+  const failures = listFailures(state);
+  const ids = await readIdsOf([...leftToRedo, ...answered, ...failures.keys()], batch);
+  const nameSlot = (slot: number): string => ids.get(slot) as string;
+  const states = listStates(counts, {
+    spent,
+    folder,
+    billing: readBilling(state),
+    refused,
+    leftToRedo: leftToRedo.map(nameSlot),
+    answered: writeChoices(answered, nameSlot, state),
+  });
+  const failed = [...ids].filter(([slot]) => failures.has(slot));
+  const reasons = new Map(failed.map(([slot, id]) => [id, failures.get(slot) as JobError]));
+  return { counts, states, failures: reasons, stop, spent };
 }
 
 /** The flag whose limit stopped the run, with a place for a greater one. */
@@ -152,24 +162,15 @@ function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined
   return stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
 }
 
-/** The ids of rows, in the order of the file. Rows of a stream have those with which they were sent last. */
-async function listIdsOf(places: readonly number[], { jobs, plan, state }: EndedBatch): Promise<string[]> {
-  if (jobs) return listIds(places, jobs);
-  const slots = places.map((place) => plan.table.slots[place] as number);
-  return slots.map((slot) => state.ids.get(slot) ?? state.slots.nameOf(slot));
-}
-
-/** The reasons why rows of the table have no answer, by their ids. */
-async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
-  const { plan, state } = batch;
-  const failures = listFailures(state);
-  const { table } = plan;
-  const places = failures.size > 0 ? listPlaces(table, (slot) => failures.has(slot)) : [];
-  const ids = await listIdsOf(places, batch);
+/** The ids of rows by their slots, in the order of the file. Rows of a stream have those with which they were sent last. */
+async function readIdsOf(slots: readonly number[], { jobs, plan, state }: EndedBatch): Promise<Map<number, string>> {
+  const wanted = new Set(slots);
+  const places = wanted.size > 0 ? listPlaces(plan.table, (slot) => wanted.has(slot)) : [];
+  const ids = jobs && (await listIds(places, jobs));
   return new Map(
     places.map((place, at) => {
-      const slot = table.slots[place] as number;
-      return [ids[at] as string, failures.get(slot) as JobError];
+      const slot = plan.table.slots[place] as number;
+      return [slot, ids?.[at] ?? state.ids.get(slot) ?? state.slots.nameOf(slot)];
     }),
   );
 }
@@ -258,13 +259,12 @@ async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const { table } = plan;
   const notes = findNotes(table, state);
   const waiting = listPlaces(table, (slot, place) => plan.isOwn(place) && notes.waiting.has(slot));
-  const slotOf = (place: number): number => table.slots[place] as number;
-  const isOpen = (place: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slotOf(place)));
-  const places = [...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []))].filter(isOpen);
-  if (places.every((place) => getToldState(slotOf(place), state) === 'pending')) return undefined;
-  places.sort((a, b) => a - b);
-  const ids = await listIdsOf(places, batch);
-  const named = ids.map((id, at) => `${id} (${stateNames[getToldState(slotOf(places[at] as number), state)]})`);
+  const used = waiting.flatMap((place) => table.links.get(place)?.parents ?? []);
+  const isOpen = (slot: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slot));
+  const open = used.map((place) => table.slots[place] as number).filter(isOpen);
+  if (open.every((slot) => getToldState(slot, state) === 'pending')) return undefined;
+  const ids = await readIdsOf(open, batch);
+  const named = Array.from(ids, ([slot, id]) => `${id} (${stateNames[getToldState(slot, state)]})`);
   return `${formatCount(waiting.length, 'job')} ${waiting.length === 1 ? 'waits' : 'wait'} for the result of ${nameSome(named)}`;
 }
 
@@ -283,8 +283,9 @@ async function noteTried(batch: EndedBatch): Promise<void> {
   const { slots } = state;
   const isTried = (slot: number): boolean =>
     slots.answersOf(slot) > 0 && (slots.has(slot, 'tried') || getToldState(slot, state) === 'unknown');
-  const places = listPlaces(plan.table, (slot, place) => plan.isOwn(place) && isTried(slot));
-  if (places.length === 0) return;
-  const what = `the earlier answer of ${nameSome(await listIdsOf(places, batch))} stays the result, as no other came`;
+  const tried = listSlots(plan.table, (slot, place) => plan.isOwn(place) && isTried(slot));
+  if (tried.length === 0) return;
+  const ids = await readIdsOf(tried, batch);
+  const what = `the earlier answer of ${nameSome([...ids.values()])} stays the result, as no other came`;
   await context.ui.warn(what);
 }

@@ -55,7 +55,7 @@ interface NextFacts {
   isRefused?: boolean;
   /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
   refused?: number | undefined;
-  /** The ids of `listLeftToRedo`. */
+  /** The ids of the rows of `listLeftToRedo`. */
   leftToRedo?: readonly string[];
   /** The rows of `listAnswered`, as words of `batch choose`. */
   answered?: readonly string[];
@@ -144,28 +144,38 @@ export function readBilling(state: BatchState): Billing {
 }
 
 /**
- * The places of rows that are to be made again, and keep their earlier answers, as no other one came. Their slots say so, whatever
+ * The slots of rows that are to be made again, and keep their earlier answers, as no other one came. Their slots say so, whatever
  * the rows are called by now. Rows that may have been billed are unknown, and not among them; nor are rows with cut answers, which
  * have a command of their own: both would pay for them twice.
  */
 export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
-  return listPlaces(
-    table,
-    (slot, place) =>
-      isOwn(place) &&
-      getToldState(slot, state) === 'done' &&
-      !state.slots.has(slot, 'cut') &&
-      isLeftToRedo(slot, state),
-  );
+  const isLeft = (slot: number): boolean =>
+    getToldState(slot, state) === 'done' && !state.slots.has(slot, 'cut') && isLeftToRedo(slot, state);
+  return listSlots(table, (slot, place) => isOwn(place) && isLeft(slot));
 }
 
-/** The places of unknown rows that have earlier answers: rows that use them wait for a word on which answer counts. */
+/** The slots of unknown rows that have earlier answers: rows that use them wait for a word on which answer counts. */
 export function listAnswered(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
   const { slots } = state;
-  return listPlaces(
-    table,
-    (slot, place) => isOwn(place) && slots.answersOf(slot) > 0 && getToldState(slot, state) === 'unknown',
-  );
+  const isAnswered = (slot: number): boolean => slots.answersOf(slot) > 0 && getToldState(slot, state) === 'unknown';
+  return listSlots(table, (slot, place) => isOwn(place) && isAnswered(slot));
+}
+
+/** Rows of `listAnswered` as words of `batch choose`, with the answers that count: `3=1`. */
+export function writeChoices(
+  answered: readonly number[],
+  nameSlot: (slot: number) => string,
+  { slots }: Pick<BatchState, 'slots'>,
+): string[] {
+  return answered.map((slot) => `${nameSlot(slot)}=${slots.countingOf(slot)}`);
+}
+
+/** The slots of the rows that are meant, in the order of the file. */
+export function listSlots(
+  table: Pick<RowTable, 'size' | 'slots'>,
+  isMeant: (slot: number, place: number) => boolean,
+): number[] {
+  return listPlaces(table, isMeant).map((place) => table.slots[place] as number);
 }
 
 /** The places of the rows that are meant, in the order of the file. */

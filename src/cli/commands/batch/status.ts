@@ -23,6 +23,7 @@ import {
   listStates,
   readBilling,
   type StateRows,
+  writeChoices,
 } from './states.ts';
 import {
   describeAside,
@@ -90,9 +91,8 @@ async function readStatus(one: BatchFolder, { error, outdir, spent }: LastRun): 
   const counts = countFolder(one);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const isOwn = (place: number): boolean => manifest.rows.others[place] === 0;
-  const list = (listOf: typeof listAnswered): number[] =>
-    listOf(manifest.rows, state, isOwn).map((place) => wanted[place] as number);
-  const [leftToRedo, answered] = [list(listLeftToRedo), list(listAnswered)];
+  const leftToRedo = listLeftToRedo(manifest.rows, state, isOwn);
+  const answered = listAnswered(manifest.rows, state, isOwn);
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
   const named = new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo, ...answered]);
@@ -114,7 +114,7 @@ async function readStatus(one: BatchFolder, { error, outdir, spent }: LastRun): 
       spent: readSpent(spent),
       billing: readBilling(state),
       leftToRedo: leftToRedo.map(nameSlot),
-      answered: answered.map((slot) => `${nameSlot(slot)}=${slots.countingOf(slot)}`),
+      answered: writeChoices(answered, nameSlot, state),
       isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),
     lastError: isObject(error) ? error : undefined,

@@ -4,6 +4,7 @@ import { batchFiles, type BatchHooks, type EndedJob, type JobOutcome, type Journ
 import type { BatchStep, EndRecord, GroupRecord, RunStart, SlotRecord } from './records.ts';
 import type { FolderLock } from './lock.ts';
 import { listImageNames } from './results.ts';
+import type { Place } from './slots.ts';
 import { mayHaveCost } from './spending.ts';
 import { applyRecord } from './fold.ts';
 import { addRecord, type BatchState, countEndRecord } from './state.ts';
@@ -72,7 +73,7 @@ export function noRecorder(state: BatchState): Recorder {
 /** Opens journal and results of a folder, and writes the run's own record. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const { folder, run, lock, state, lostEnds, planned, hooks = {} } = options;
-  const { step, watch } = hooks;
+  const { watch } = hooks;
   lock.confirm();
   const openFile = (name: 'journal' | 'results'): Promise<SyncedFile> =>
     SyncedFile.open(join(folder, batchFiles[name]), watch && ((...what) => watch(name, ...what)));
@@ -95,11 +96,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
     },
     async sent(entry) {
       lock.check();
-      const record: SlotRecord = { t: 'sent', slot: nameOf(entry, open), id: entry.job.id, at: options.now() };
-      appendRecords([record], open);
-      addRecord(record, state);
-      if (run.boot === undefined) await journal.sync();
-      step?.('sent-written', entry.job.id);
+      await writeSent(entry, open);
       // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
       try {
         lock.check();
@@ -179,6 +176,16 @@ async function writeReady(group: readonly JournalEntry[], open: Open): Promise<v
   for (const { job } of group) step?.('ready-synced', job.id);
 }
 
+async function writeSent(entry: JournalEntry, open: Open): Promise<void> {
+  const { run, state, now, journal } = open;
+  const { id } = entry.job;
+  const record: SlotRecord = { t: 'sent', slot: nameOf(entry, open), id, at: now() };
+  appendRecords([record], open);
+  addRecord(record, state);
+  if (run.boot === undefined) await journal.sync();
+  open.hooks.step?.('sent-written', id);
+}
+
 /** The bounds of the costs of slots, as records have them; undefined if no model has a price. */
 export function listBounds(group: readonly Pick<JournalEntry, 'bound'>[]): GroupRecord['bounds'] {
   return group.some(({ bound }) => bound !== undefined) ? group.map(({ bound }) => bound ?? null) : undefined;
@@ -217,12 +224,7 @@ function getEndType({ state, incomplete }: EndedJob): EndRecord['t'] {
 }
 
 /** The end of a slot for the journal, with the bound of its cost only if some of the cost is unknown. */
-function toEndRecord(
-  slot: string,
-  { bound }: JournalEntry,
-  outcome: EndedJob,
-  place: { off: number; len: number },
-): EndRecord {
+function toEndRecord(slot: string, { bound }: JournalEntry, outcome: EndedJob, place: Place): EndRecord {
   const { requestedModel, model, tier, usage, cost, doubtful, billed, error, document } = outcome;
   return {
     t: getEndType(outcome),

@@ -67,7 +67,7 @@ async function endsLine(path: string, offset: number): Promise<boolean> {
 const endTypes: ReadonlySet<unknown> = new Set(['done', 'incomplete', 'failed', 'unknown']);
 
 /** The record that the journal lacks for a line of results.jsonl; undefined for a line that is no result. */
-function readEnd(text: string, { off, len }: { off: number; len: number }, state: BatchState): EndRecord | undefined {
+function readEnd(text: string, { off, len }: Place, state: BatchState): EndRecord | undefined {
   const document = parseObject(text);
   const { slot: name, t, usage, cost, attempts, doubtful, bound, error: failure } = document;
   const slot = typeof name === 'string' ? state.slots.findNamed(name) : -1;

@@ -14,22 +14,22 @@ export interface NamingRow {
   key: string;
 }
 
+/** The rows of the file, which others can name. */
+interface KnownRows {
+  table: RowTable;
+  jobs: Pick<BatchJobs, 'name' | 'read' | 'requireUsable'>;
+}
+
 /**
  * Finds the rows that others name, anywhere in the file. Mistakes go to `onFault` as GatewayError usage: a name of no row, a use
  * that the row does not make, a circle.
  */
 export async function resolveLinks(
   naming: readonly NamingRow[],
-  {
-    table,
-    jobs,
-    onFault,
-  }: {
-    table: RowTable;
-    jobs: Pick<BatchJobs, 'name' | 'read' | 'productOf' | 'requireUsable'>;
-    onFault: (error: unknown) => void;
-  },
+  rows: KnownRows,
+  onFault: (error: unknown) => void,
 ): Promise<void> {
+  const { table, jobs } = rows;
   const places = findPlaces(
     naming.flatMap(({ id, uses }) => uses.flatMap(({ name }) => listIdsFor(name, id))),
     table,
@@ -38,28 +38,33 @@ export async function resolveLinks(
   for (const row of naming)
     try {
       const parents: JobParent[] = [];
-      for (const use of row.uses) parents.push(await findParent(use, row));
+      for (const use of row.uses) parents.push(await findParent(use, row, { ...rows, places }));
       found.push({ ...row, parents });
     } catch (error) {
       onFault(error);
     }
   const circle = linkRows(table, found);
   if (circle.length > 0) onFault(circleError(circle, found, jobs.name));
+}
 
-  async function findParent(use: JobUse, { id: own, line }: NamingRow): Promise<JobParent> {
-    for (const id of listIdsFor(use.name, own)) {
-      const place = places.get(hashRowId(id));
-      if (place === undefined) continue;
-      jobs.requireUsable(use, jobProducts[table.products[place] as number] ?? 'any', `${jobs.name}:${line}`);
-      return { ...use, id, place };
-    }
-    const near = closest(use.name, await listFirstIds(jobs));
-    const hint =
-      near === undefined
-        ? 'name the id of another job; a file whose name begins with @ is ./@…'
-        : `did you mean: @${near}`;
-    throw usageError(`${jobs.name}:${line}: @${use.name} names no job of ${jobs.name}`, hint);
+/** The row that another one names. Throws GatewayError usage. */
+async function findParent(
+  use: JobUse,
+  { id: own, line }: NamingRow,
+  { jobs, places, table }: KnownRows & { places: ReadonlyMap<number, number> },
+): Promise<JobParent> {
+  for (const id of listIdsFor(use.name, own)) {
+    const place = places.get(hashRowId(id));
+    if (place === undefined) continue;
+    jobs.requireUsable(use, jobProducts[table.products[place] as number] ?? 'any', `${jobs.name}:${line}`);
+    return { ...use, id, place };
   }
+  const near = closest(use.name, await listFirstIds(jobs));
+  const hint =
+    near === undefined
+      ? 'name the id of another job; a file whose name begins with @ is ./@…'
+      : `did you mean: @${near}`;
+  throw usageError(`${jobs.name}:${line}: @${use.name} names no job of ${jobs.name}`, hint);
 }
 
 function circleError(circle: readonly number[], found: readonly NamingRow[], name: string): GatewayError {

@@ -72,7 +72,7 @@ export async function readRows(options: RowReading): Promise<ReadRows> {
       onFault(error);
     }
   }
-  await resolveLinks(naming, { jobs, onFault, table });
+  await resolveLinks(naming, { jobs, table }, onFault);
   return { table, built, shared: shared ?? {}, gateways };
 }
 

@@ -36,14 +36,14 @@ export async function sendByBatches(
 
 async function runLane(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
-  const { host, policy, state, plan } = batch;
+  const { state, plan } = batch;
   try {
     await adoptProviderBatches(run);
     for (;;) {
       const stop = await submitJobs(run);
       if (stop !== 'signal') await pollProviderBatches(run);
       const due = run.sentAgain.due.splice(0);
-      if (stop !== undefined || (due.length === 0 && !hasDue(run.batch))) return stop;
+      if (stop !== undefined || (due.length === 0 && !hasDue(batch))) return stop;
       for (const place of due) plan.due[place] = 1;
     }
   } catch (error) {
@@ -51,13 +51,18 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
     throw error;
   } finally {
     endOffline(state);
-    for (const isCreated of [true, false]) {
-      const providerBatches = listOpenProviderBatches(state).filter(
-        (providerBatch) => (providerBatch.batch !== undefined) === isCreated,
-      );
-      const jobs = providerBatches.reduce((sum, providerBatch) => sum + listAtService(providerBatch, state).length, 0);
-      if (jobs > 0) await host.on({ type: 'left-at-service', jobs, isCreated, isWaitedFor: policy.waits !== false });
-    }
+    await tellLeft(batch);
+  }
+}
+
+/** Tells of jobs that the run leaves at the service, first of those in provider batches that are known to be there. */
+async function tellLeft({ host, policy, state }: LaneRun['batch']): Promise<void> {
+  for (const isCreated of [true, false]) {
+    const providerBatches = listOpenProviderBatches(state).filter(
+      (providerBatch) => (providerBatch.batch !== undefined) === isCreated,
+    );
+    const jobs = providerBatches.reduce((sum, providerBatch) => sum + listAtService(providerBatch, state).length, 0);
+    if (jobs > 0) await host.on({ type: 'left-at-service', jobs, isCreated, isWaitedFor: policy.waits !== false });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, extname, resolve } from 'node:path';
+import { extname } from 'node:path';
 import {
   closest,
   findJsonFault,
@@ -46,9 +46,7 @@ export async function openData(
 ): Promise<DataFile> {
   const format = flags.dataFormat ?? chooseDataFormat(path);
   const instead = 'name a file of CSV, TSV, JSON or JSON Lines';
-  const handle = await openLineFile(path, { label: '--data', instead }, context);
-  const { cwd } = context.io;
-  const name = path === '-' ? 'stdin' : path;
+  const { handle, name, folder } = await openLineFile(path, { label: '--data', instead }, context);
   const isTable = format === 'csv' || format === 'tsv';
   if (flags.delimiter !== undefined && !isTable)
     throw usageError(`--delimiter is for CSV and TSV, not ${format}`, 'leave it out, or add --data-format csv');
@@ -59,7 +57,7 @@ export async function openData(
     get emptyRows() {
       return emptyRows;
     },
-    folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
+    folder,
     async *rows(onFault) {
       let number = 0;
       emptyRows = 0;

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { makeRereadable, readBlocks, shellWord, spool, usageError } from '../../../../library/index.ts';
 import type { Context } from '../../../context.ts';
 import { quoteWord } from '../../../flags/flag.ts';
@@ -7,6 +7,15 @@ import { isStdin, unreadableFile } from '../../../input/input-files.ts';
 
 /** The largest copy of a list that comes through stdin or a pipe: it has room for millions of jobs. */
 const maxSpooledMebibytes = 4096;
+
+/** A file of jobs or rows, open. */
+interface LineFile {
+  handle: FileHandle;
+  /** The name of the file, as the user typed it. */
+  name: string;
+  /** The folder against which the files that it names are read. */
+  folder: string;
+}
 
 /**
  * Opens a file that is read more than once: a list from stdin (`-`) or a pipe goes to a file first. `label` is the flag that names
@@ -16,18 +25,19 @@ export async function openLineFile(
   path: string,
   { label, instead }: { label: string; instead: string },
   context: Context,
-): Promise<FileHandle> {
-  const { signal, atEnd } = context;
+): Promise<LineFile> {
+  const { io, signal, atEnd } = context;
   const spooling = { label: `${label} ${quoteWord(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
   const file = isStdin(path)
     ? await spool(context.stdin.claim(label), { ...spooling, label: 'stdin' })
-    : await makeRereadable(resolve(context.io.cwd, path), spooling);
+    : await makeRereadable(resolve(io.cwd, path), spooling);
   const handle = await open(file, 'r').catch((error: unknown) => {
     throw unreadableFile(label, path, error);
   });
   atEnd(() => handle.close());
   if ((await handle.stat()).isDirectory()) throw usageError(`${label} '${path}' is a folder`, instead);
-  return handle;
+  if (path === '-') return { handle, name: 'stdin', folder: io.cwd };
+  return { handle, name: path, folder: dirname(resolve(io.cwd, path)) };
 }
 
 /** The error for text that is not UTF-8: no character is replaced silently. */

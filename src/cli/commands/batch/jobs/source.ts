@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Job, JobCommand, Variation } from '../../../../batch/index.ts';
 import {
   arrivingLines,
@@ -57,22 +57,27 @@ interface JobPlace {
   prompt: string | undefined;
 }
 
+/** The forms of files whose lines are jobs: the flag that names each, and words for hints. */
+const jobFile = { label: 'jobs', instead: 'name a file of JSON Lines', lineForm: 'write one JSON object per line' };
+const promptFile = {
+  label: '--prompts',
+  instead: 'name a file with one prompt per line',
+  lineForm: 'write one prompt per line',
+};
+
 /** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
 export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, context: Context): Promise<JobSource> {
   const isRows = takesRows(flags);
   const defaults = await readDefaultsFlag(flags, context, isRows);
   if (isRows) return openRowJobs({ ...flags, prompt }, defaults, context);
-  const label = flags.prompts === undefined ? 'jobs' : '--prompts';
-  const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
-  const handle = await openLineFile(path, { label, instead }, context);
-  const { cwd } = context.io;
-  const rules = { defaults, file: path === '-' ? 'stdin' : path };
-  const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
+  const form = flags.prompts === undefined ? jobFile : promptFile;
+  const { handle, name, folder } = await openLineFile(path, form, context);
+  const rules = { defaults, file: name };
   const variations = flags.vary && readVariations(flags.vary);
   const reading = { rules, variations, flags, context: { ...context, io: { ...context.io, cwd: folder } } };
   return {
-    name: rules.file,
-    lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
+    name,
+    lineForm: form.lineForm,
     folder,
     async *jobs(onFault) {
       const commands = new Set<JobCommand>();

@@ -138,7 +138,6 @@ async function estimateJobs(batch: PlannedBatch, onCounted: (done: number) => vo
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
   const counter = createTokenCounter(batch, await openBatchClients(plan.gateways, flags, batch.context));
-  const add = createSums(estimate);
   // No job waits for another one: nothing is sent, so no answer can come.
   const jobs = readyJobs(batch, { isNow: () => true });
   let done = 0;
@@ -146,7 +145,8 @@ async function estimateJobs(batch: PlannedBatch, onCounted: (done: number) => vo
     for await (const { job, prepared } of jobs) {
       try {
         const count = await counter(job, prepared);
-        add(job, prepared, { ...count, limits: (await loadFormat(prepared.request.post.format)).limits });
+        const { limits } = await loadFormat(prepared.request.post.format);
+        countJob(job, prepared, { ...count, limits: limits(prepared.request.post.body) }, estimate);
       } finally {
         await prepared.close();
       }
@@ -211,43 +211,47 @@ function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
   return { tokens: Math.ceil(bytes / bytesPerToken), by: hasFiles ? 'files' : 'bytes' };
 }
 
-/** Adds up jobs by model, and their costs by lane. */
-type AddJob = (job: Job, prepared: PreparedJob, count: Count & Pick<Format, 'limits'>) => void;
+/** The length of a request, and what it asks for at most. */
+type Measure = Count & { limits: ReturnType<Format['limits']> };
 
-function createSums(estimate: Estimate): AddJob {
-  const { models, lanes } = estimate;
-  return ({ id, line }, { request, settings }, { tokens, by, window, limits: limitsOf }) => {
-    const { model, post } = request;
-    const price = findPrice(settings.prices, model);
-    const limits = limitsOf(post.body);
-    const key = `${gatewayKey(settings)} ${model}`;
-    const sum = models.get(key) ?? { ...noJobs, model, hasPrice: price !== undefined };
-    models.set(key, sum);
-    sum.jobs++;
-    sum.inputTokens += tokens;
-    sum.window ??= window;
-    if (by !== 'service') sum.countedByBytes++;
-    if (by === 'files') sum.withoutFiles++;
-    if (limits.maxTokens === undefined) sum.outputTokensMost = undefined;
-    else if (sum.outputTokensMost !== undefined) sum.outputTokensMost += limits.maxTokens * limits.candidates;
-    if (window !== undefined && tokens > window && estimate.tooLongJobs++ < maxKept)
-      estimate.tooLong.push({ id, line, model, tokens, window });
-    const asked = price && findAskedFactors(price, post.body);
-    for (const lane of ['live', ...serviceTiers.filter((tier) => tier !== 'priority')] as const) {
-      const priced = price && (lane === 'live' ? { price, factor: 1 } : findTierPrice(price, lane));
-      const before = lanes.has(lane) ? lanes.get(lane) : { input: [], most: [] };
-      if (priced === undefined || asked === undefined || before === undefined) {
-        lanes.set(lane, undefined);
-        continue;
-      }
-      const { input, most } = estimateCost(tokens, { price: priced.price, factors: [priced.factor, ...asked] }, limits);
-      const currency = getCurrency(priced.price);
-      lanes.set(lane, {
-        input: addCost(before.input, { amount: input, currency }),
-        most: most === undefined ? undefined : before.most && addCost(before.most, { amount: most, currency }),
-      });
+/** Adds a job to the sums of its model, and its cost to those of each lane. */
+function countJob({ id, line }: Job, prepared: PreparedJob, measure: Measure, estimate: Estimate): void {
+  const { request, settings } = prepared;
+  const { model } = request;
+  const { tokens, by, window, limits } = measure;
+  const { models } = estimate;
+  const key = `${gatewayKey(settings)} ${model}`;
+  const sum = models.get(key) ?? { ...noJobs, model, hasPrice: findPrice(settings.prices, model) !== undefined };
+  models.set(key, sum);
+  sum.jobs++;
+  sum.inputTokens += tokens;
+  sum.window ??= window;
+  if (by !== 'service') sum.countedByBytes++;
+  if (by === 'files') sum.withoutFiles++;
+  if (limits.maxTokens === undefined) sum.outputTokensMost = undefined;
+  else if (sum.outputTokensMost !== undefined) sum.outputTokensMost += limits.maxTokens * limits.candidates;
+  if (window !== undefined && tokens > window && estimate.tooLongJobs++ < maxKept)
+    estimate.tooLong.push({ id, line, model, tokens, window });
+  addLaneCosts(prepared, measure, estimate);
+}
+
+function addLaneCosts({ request, settings }: PreparedJob, { tokens, limits }: Measure, { lanes }: Estimate): void {
+  const price = findPrice(settings.prices, request.model);
+  const asked = price && findAskedFactors(price, request.post.body);
+  for (const lane of ['live', ...serviceTiers.filter((tier) => tier !== 'priority')] as const) {
+    const priced = price && (lane === 'live' ? { price, factor: 1 } : findTierPrice(price, lane));
+    const before = lanes.has(lane) ? lanes.get(lane) : { input: [], most: [] };
+    if (priced === undefined || asked === undefined || before === undefined) {
+      lanes.set(lane, undefined);
+      continue;
     }
-  };
+    const { input, most } = estimateCost(tokens, { price: priced.price, factors: [priced.factor, ...asked] }, limits);
+    const currency = getCurrency(priced.price);
+    lanes.set(lane, {
+      input: addCost(before.input, { amount: input, currency }),
+      most: most === undefined ? undefined : before.most && addCost(before.most, { amount: most, currency }),
+    });
+  }
 }
 
 const noJobs = { jobs: 0, inputTokens: 0, outputTokensMost: 0, countedByBytes: 0, withoutFiles: 0, window: undefined };

@@ -53,33 +53,25 @@ export async function planBatch(
   batch: Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'>,
 ): Promise<BatchPlan> {
   const { table } = read;
-  const { policy, shard, state } = batch;
-  const { manifest, slots } = state;
-  const sharding = partRows(table, shard, slots);
+  const { policy, state } = batch;
+  const { slots } = state;
+  const sharding = partRows(table, batch.shard, slots);
   const names = named && [...named].map((place) => describeNamed(table, place, slots)).toSorted();
   const isNamed = (place: number): boolean => named?.has(place) === true;
   const goesOn = names !== undefined && state.redo?.join() === names.join();
   const rows = { isOwn: sharding.isOwn, isNamed, goesOn };
   const assigned = assignRows(table, rows, batch);
 
-  const compare = (): ChangedRow[] => {
-    markWanted(table, slots);
-    return findChanged(table, manifest.rows, slots, {
-      hasOtherFlags: hasOtherFlags(batch),
-      isOwn: sharding.isOwn,
-      isSharded: shard !== undefined,
-      isRetried: (slot) => isRetried(slot, policy, state),
-    });
-  };
   const findRetried = openRetried(table, batch);
   const isAccepted = ({ place }: ChangedRow): boolean => policy.acceptChanges === true || isNamed(place);
   const isRefused = (row: ChangedRow): boolean => !isAccepted(row) && findRetried(row.place) === undefined;
-  const found = compare();
-  const isLeft = policy.onlyNamed && !isEditedByFlags({ ...batch, ...read });
-  if (!isLeft && found.some(isRefused)) {
+  const found = compareRows(table, sharding, batch);
+  const leavesChanged = policy.onlyNamed && !isEditedByFlags({ ...batch, ...read });
+  if (!leavesChanged && found.some(isRefused)) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
-    assignSlots(table, manifest.rows, slots, { kept: new Map(), comes: (slot) => isSentAgain(slot, policy, state) });
-    throw await editedError(compare().filter(isRefused), { ...batch, ...read });
+    const comes = (slot: number): boolean => isSentAgain(slot, policy, state);
+    assignSlots(table, state.manifest.rows, slots, { kept: new Map(), comes });
+    throw await editedError(compareRows(table, sharding, batch).filter(isRefused), { ...batch, ...read });
   }
 
   const changed = found.filter(({ place }) => findRetried(place) === undefined);
@@ -90,6 +82,22 @@ export async function planBatch(
   const records = [...redo, ...describeLinks(table, decided.due, state)];
   for (const record of records) applyRecord(record, state);
   return { ...read, ...sharding, ...decided, kept: assigned.kept, changed, records };
+}
+
+/** Marks the slots of the rows as wanted, and finds the rows that changed since the last run. */
+function compareRows(
+  table: RowTable,
+  { isOwn }: Sharding,
+  batch: Pick<Batch, 'state' | 'shard' | 'policy'>,
+): ChangedRow[] {
+  const { policy, shard, state } = batch;
+  markWanted(table, state.slots);
+  return findChanged(table, state.manifest.rows, state.slots, {
+    hasOtherFlags: hasOtherFlags(batch),
+    isOwn,
+    isSharded: shard !== undefined,
+    isRetried: (slot) => isRetried(slot, policy, state),
+  });
 }
 
 /** The record of the rows that are made again, without those that a limit leaves. `rows`: the rows that `--redo` names. */

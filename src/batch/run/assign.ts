@@ -165,9 +165,9 @@ function rankSlot(slot: number, slots: Slots): 0 | 1 | 2 {
 function assignSame(first: number, group: readonly number[], { table, slots, findBefore, taken }: Assigning): void {
   const ranks: [number[], number[], number[]] = [[], [], []];
   for (const slot of slots.listSame(first)) if (!taken.has(slot)) ranks[rankSlot(slot, slots)].push(slot);
-  let open = group;
+  let asking = group;
   const keepIf = (takeFor: (place: number) => number | undefined): void => {
-    open = open.filter((place) => {
+    asking = asking.filter((place) => {
       const slot = takeFor(place);
       if (slot !== undefined) table.slots[place] = slot;
       return slot === undefined;

@@ -24,7 +24,7 @@ export interface JobQueue {
   next(signal: AbortSignal): Promise<QueuedJob | undefined>;
   /** Takes back a job that is not sent in this run. */
   giveBack(job: ReadyJob): void;
-  /** Records the jobs that are left as unsent. Throws GatewayError not-written. */
+  /** Records the jobs that no worker took as unsent. Throws GatewayError not-written. */
   close(): Promise<void>;
 }
 
@@ -93,9 +93,9 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
       closing.abort();
       await loading;
       await jobs.return();
-      const left = listReady(ready);
-      await closeAll(left);
-      if (left.length > 0) await recorder.unsent(left);
+      const unsent = listReady(ready);
+      await closeAll(unsent);
+      if (unsent.length > 0) await recorder.unsent(unsent);
     },
   };
 }
@@ -118,9 +118,9 @@ export async function* readyJobs(
 ): AsyncGenerator<ReadyJob, void> {
   const { jobs, plan, state } = batch;
   const { due, table } = plan;
-  let left = 0;
-  for (let place = 0; place < table.size; place++) if (due[place] === 1 && isNow(place)) left++;
-  if (left === 0) return;
+  let missing = 0;
+  for (let place = 0; place < table.size; place++) if (due[place] === 1 && isNow(place)) missing++;
+  if (missing === 0) return;
   const throwChanged = (cause: unknown): never => {
     throw changedError(jobs.name, cause);
   };
@@ -131,14 +131,14 @@ export async function* readyJobs(
     if (place >= table.size) break;
     if (table.ids[place] !== hashRowId(job.id)) throw changedError(`${jobs.name}:${job.line}`);
     if (due[place] !== 1 || !isNow(place)) continue;
-    left--;
+    missing--;
     due[place] = 0;
     step?.('taken', job.id);
     const row = await prepareRow({ job, place }, batch);
     if (!row.prepared) throw changedError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
     yield readyJob(row.job, table.slots[place] as number, row.prepared, state);
   }
-  if (left > 0) throw changedError(jobs.name);
+  if (missing > 0) throw changedError(jobs.name);
 }
 
 /** A job, and its place in the file. */

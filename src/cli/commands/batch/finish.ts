@@ -260,10 +260,10 @@ async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const notes = findNotes(table, state);
   const waiting = listPlaces(table, (slot, place) => plan.isOwn(place) && notes.waiting.has(slot));
   const used = waiting.flatMap((place) => table.links.get(place)?.parents ?? []);
-  const isOpen = (slot: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slot));
-  const open = used.map((place) => table.slots[place] as number).filter(isOpen);
-  if (open.every((slot) => getToldState(slot, state) === 'pending')) return undefined;
-  const ids = await readIdsOf(open, batch);
+  const isLacking = (slot: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slot));
+  const lacking = used.map((place) => table.slots[place] as number).filter(isLacking);
+  if (lacking.every((slot) => getToldState(slot, state) === 'pending')) return undefined;
+  const ids = await readIdsOf(lacking, batch);
   const named = Array.from(ids, ([slot, id]) => `${id} (${stateNames[getToldState(slot, state)]})`);
   return `${formatCount(waiting.length, 'job')} ${waiting.length === 1 ? 'waits' : 'wait'} for the result of ${nameSome(named)}`;
 }

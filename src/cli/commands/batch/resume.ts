@@ -1,5 +1,4 @@
 import {
-  type BatchPlan,
   countAside,
   countRows,
   type ChangedRow,
@@ -43,49 +42,62 @@ function describeSending({ plan }: PlannedBatch): string {
 }
 
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
-export async function describeAgain({ host, jobs, plan, policy, prices, state }: PlannedBatch): Promise<string[]> {
-  const lines: string[] = [];
-  const name = (places: readonly number[], count = places.length): Promise<string> => nameRows(places, count, jobs);
-  const makeToo = `to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`;
+export async function describeAgain(batch: PlannedBatch): Promise<string[]> {
+  const { jobs, plan, policy } = batch;
+  const { again, first, fresh } = plan;
   const twice =
-    plan.twice > 0 ? ` (${plan.twice === plan.again && plan.twice > 1 ? 'they' : plan.twice} may be billed twice)` : '';
-  if (plan.again > 0) lines.push(`sent again: ${await name(plan.first.again, plan.again)}${twice}`);
-  if (policy.onlyNamed && plan.fresh > 0)
-    lines.push(`sent for the first time: ${await name(plan.first.fresh, plan.fresh)}`);
-  const edited = listChanged(plan);
-  if (edited.length > 0) {
-    const places = edited.map(({ place }) => place);
-    const most = prices.sumMost(places) ?? [];
-    const atMost = most.length > 0 ? `, for at most ${describeCosts(most)}` : '';
-    const are = be(edited.length, 'is');
-    const changes = describeChanges(edited);
-    const orNew = edited.some((row) => row.mayBeNew) ? ` or ${are} new, and ${are} paid for` : undefined;
-    const what = orNew ?? (changes.length > 1 ? '; all are paid for again' : ` and ${are} paid for again`);
-    lines.push(`${changes.join(', ')}${what}${atMost}: ${await name(places)}`);
-  }
-  const left = [...plan.table.edited];
-  if (left.length > 0) {
-    const orNew = plan.changed.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(left.length, 'is')} new,` : '';
-    const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited${orNew} and left`;
-    lines.push(`${what}: ${await name(left)}; ${makeToo}`);
-  }
-  // Those of earlier runs are told in the table of states.
-  if (plan.kept.size === 0 || plan.again === 0) return lines;
-  const staying = listStaying({ plan, state });
-  if (staying.length === 0) return lines;
-  const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
-  const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result`;
-  lines.push(`${what}: ${await name(staying)}; ${makeToo}`);
-  return lines;
+    plan.twice > 0 ? ` (${plan.twice === again && again > 1 ? 'they' : plan.twice} may be billed twice)` : '';
+  const lines = [
+    again > 0 && `sent again: ${await nameRows(first.again, again, jobs)}${twice}`,
+    policy.onlyNamed && fresh > 0 && `sent for the first time: ${await nameRows(first.fresh, fresh, jobs)}`,
+    await describeChanged(batch),
+    await describeLeft(batch),
+    await describeStaying(batch),
+  ];
+  return lines.flatMap((line) => line || []);
 }
 
 /** The rows that are sent because they, or answers that they use, changed. */
-function listChanged({ due, changed }: BatchPlan): ChangedRow[] {
-  return changed.filter(({ place }) => due[place] === 1);
+async function describeChanged({ jobs, plan, prices }: PlannedBatch): Promise<string | undefined> {
+  const changed = plan.changed.filter(({ place }) => plan.due[place] === 1);
+  const count = changed.length;
+  if (count === 0) return undefined;
+  const places = changed.map(({ place }) => place);
+  const most = prices.sumMost(places) ?? [];
+  const atMost = most.length > 0 ? `, for at most ${describeCosts(most)}` : '';
+  const are = be(count, 'is');
+  const changes = describeByKind(changed);
+  const orNew = changed.some((row) => row.mayBeNew) ? ` or ${are} new, and ${are} paid for` : undefined;
+  const what = orNew ?? (changes.length > 1 ? '; all are paid for again' : ` and ${are} paid for again`);
+  return `${changes.join(', ')}${what}${atMost}: ${await nameRows(places, count, jobs)}`;
+}
+
+/** The rows that were edited, and that this run leaves. */
+async function describeLeft({ host, jobs, plan }: PlannedBatch): Promise<string | undefined> {
+  const left = [...plan.table.edited];
+  const count = left.length;
+  if (count === 0) return undefined;
+  const orNew = plan.changed.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(count, 'is')} new,` : '';
+  const what = `${formatCount(count, 'job')} ${be(count, 'was')} edited${orNew} and left`;
+  return `${what}: ${await nameRows(left, count, jobs)}; ${makeToo(host)}`;
+}
+
+/** The rows that keep what they have, though this run makes again what they use; those of earlier runs are told in the table of states. */
+async function describeStaying(batch: PlannedBatch): Promise<string | undefined> {
+  const { host, jobs, plan } = batch;
+  const staying = plan.kept.size === 0 || plan.again === 0 ? [] : listStaying(batch);
+  if (staying.length === 0) return undefined;
+  const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
+  const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result`;
+  return `${what}: ${await nameRows(staying, staying.length, jobs)}; ${makeToo(host)}`;
+}
+
+function makeToo(host: PlannedBatch['host']): string {
+  return `to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`;
 }
 
 /** `2 jobs were edited`, `1 job uses a newer result`, `1 job comes from another shard`: those that there are. */
-function describeChanges(rows: readonly ChangedRow[]): string[] {
+function describeByKind(rows: readonly ChangedRow[]): string[] {
   const says = {
     edited: (count: number) => `${be(count, 'was')} edited`,
     outdated: (count: number) => (count === 1 ? 'uses a newer result' : 'use a newer result'),

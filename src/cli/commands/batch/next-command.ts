@@ -64,9 +64,9 @@ const maxJoined = 50;
  * Rows as the one word that `redo` takes, and how many of them it names: the first few. An id with a comma would be read as several
  * ones, so it is named alone, once there are no others.
  */
-export function joinIds(ids: readonly string[], most: number = maxJoined): { word: string; count: number } {
+export function joinIds(ids: readonly string[]): { word: string; count: number } {
   const plain = ids.filter((id) => !id.includes(','));
-  const named = plain.length > 0 ? plain.slice(0, most) : ids.slice(0, 1);
+  const named = plain.length > 0 ? plain.slice(0, maxJoined) : ids.slice(0, 1);
   return { word: named.join(','), count: named.length };
 }
 

@@ -177,12 +177,10 @@ async function planJobFile(
     readResult: openParentResults(opened, context),
   });
   const jobs: BatchJobs = {
+    ...builder,
     name: source.name,
     read: source.jobs,
-    settingsOf: builder.settingsOf,
-    digestSource: builder.digestSource,
     prepare: preparePriced(builder, prices),
-    openGone: builder.openGone,
     productOf,
     requireUsable,
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),

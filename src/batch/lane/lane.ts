@@ -1,7 +1,7 @@
 import { endSignals, GatewayError } from '../../library/index.ts';
 import { hasDue } from '../run/links.ts';
 import { nameRows } from '../run/row-names.ts';
-import { countOutcomes } from '../run/tally.ts';
+import { countOutcomes, recordEnd } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
 import { endOffline } from '../folder/fold.ts';
@@ -15,21 +15,14 @@ export async function sendByBatches(
   options: Pick<LaneRun, 'batch' | 'budgets' | 'clients' | 'recorder' | 'hooks'>,
 ): Promise<Stop | undefined> {
   const { batch, recorder } = options;
-  const ends = countOutcomes(batch);
+  const tally = countOutcomes(batch);
   return runLane({
     ...options,
     sentAgain: { slots: new Set(), due: [] },
     places: listPlaces(batch),
     async recordOutcome(entry, outcome) {
-      ends.count(outcome);
-      try {
-        await recorder.ended(entry, outcome);
-      } catch (error) {
-        if (outcome.state === 'unsent') throw error;
-        const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-        ends.lose(entry, failure);
-        throw failure;
-      }
+      tally.count(outcome);
+      await recordEnd(entry, outcome, { recorder, tally });
     },
   });
 }

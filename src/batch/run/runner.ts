@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type GatewayError, joinPayment, type Payment, type SharedGate } from '../../library/index.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import type { Tally } from './tally.ts';
+import { recordEnd, type Tally } from './tally.ts';
 import type { JobQueue, QueuedJob } from './queue.ts';
 import type { JobCall, JobSender } from './live.ts';
 import { type CostLimit, findCostStop, limitJob } from './run-budget.ts';
@@ -170,7 +170,7 @@ async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, r
     step?.('answered', job.job.id);
     tally.count(outcome);
     stopForQuota(outcome, sentAt ?? host.elapsed(), run);
-    recordOutcome(job, outcome, run);
+    recordLater(job, outcome, run);
     // A job that was not sent has no line.
     if (outcome.state !== 'unsent') await print?.(job, outcome);
   } catch (error) {
@@ -179,17 +179,10 @@ async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, r
 }
 
 /** Records an outcome. The next job does not wait for the disk: only a power cut can lose the written lines, and the next run finds that out. */
-function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: RunStatus): void {
-  const recorded = run.recorder
-    .ended(job, outcome)
-    .catch(async (error: unknown) => {
-      // This comes first, so that no worker sends another job that could not be recorded either.
-      stopTaking(run, undefined, error);
-      if (outcome.state === 'unsent') return stopWithError(run, error);
-      const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-      run.tally.lose(job, failure);
-      stopWithError(run, failure);
-    })
+function recordLater(job: ReadyJob, outcome: JobOutcome, run: RunStatus): void {
+  // The run stops first, so that no worker sends another job that could not be recorded either.
+  const recorded = recordEnd(job, outcome, run, (error) => stopTaking(run, undefined, error))
+    .catch((failure: unknown) => stopWithError(run, failure))
     .finally(() => run.recording.delete(recorded));
   run.recording.add(recorded);
 }

@@ -1,4 +1,5 @@
 import { chooseHint, GatewayError, getErrorMessage } from '../../library/index.ts';
+import type { Recorder } from '../folder/recorder.ts';
 import { keepFailure } from '../folder/spending.ts';
 import type { Batch, JobError, JobOutcome, JournalEntry } from '../types.ts';
 
@@ -29,6 +30,27 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
       if (type !== 'done') counts.failed++;
     },
   };
+}
+
+/**
+ * Records the outcome of a job. A reply that cannot be written is saved in a recovery file; throws the failure, whose hint names that
+ * file. `onUnwritten` is called before it is saved.
+ */
+export async function recordEnd(
+  entry: JournalEntry,
+  outcome: JobOutcome,
+  { recorder, tally }: { recorder: Pick<Recorder, 'ended'>; tally: Pick<Tally, 'lose'> },
+  onUnwritten?: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await recorder.ended(entry, outcome);
+  } catch (error) {
+    onUnwritten?.(error);
+    if (outcome.state === 'unsent') throw error;
+    const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
+    tally.lose(entry, failure);
+    throw failure;
+  }
 }
 
 /**

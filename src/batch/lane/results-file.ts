@@ -2,44 +2,35 @@ import { readSync } from 'node:fs';
 import { createGatheredFile, removeFile } from '../../library/index.ts';
 
 /** The results of a provider batch while they are joined to its jobs, each found by its slot: they lie in a temporary file. */
-export interface ResultsFile {
-  /** The number of slots that have a result. */
-  readonly size: number;
-  has(slot: number): boolean;
-  /** Adds the result of a slot. Throws GatewayError not-written. */
-  add(slot: number, json: string): Promise<void>;
-  /** Notes that a slot has a result, which is not needed any more. */
-  note(slot: number): void;
-  /** Begins again without any result. */
-  restart(): void;
-  /** Writes the results that were added: they can be read from then on. Throws GatewayError not-written. */
-  flush(): Promise<void>;
-  /** The result that was added for a slot. */
-  read(slot: number): string | undefined;
-  remove(): Promise<void>;
-}
+export type ResultsFile = Awaited<ReturnType<typeof openResultsFile>>;
 
 /** Opens a file of results in a folder. Throws GatewayError not-written. */
-export async function openResultsFile(folder: string): Promise<ResultsFile> {
+export async function openResultsFile(folder: string) {
   const file = await createGatheredFile(folder);
   const places = new Map<number, { offset: number; bytes: number } | undefined>();
   return {
-    get size() {
+    /** The number of slots that have a result. */
+    get size(): number {
       return places.size;
     },
-    has: (slot) => places.has(slot),
-    async add(slot, json) {
+    has: (slot: number): boolean => places.has(slot),
+    /** Adds the result of a slot. Throws GatewayError not-written. */
+    async add(slot: number, json: string): Promise<void> {
       const block = Buffer.from(json);
       places.set(slot, { offset: file.bytes, bytes: block.byteLength });
       await file.append(block);
     },
-    note: (slot) => void places.set(slot, undefined),
-    restart() {
+    /** Notes that a slot has a result, which is not needed any more. */
+    note: (slot: number): void => void places.set(slot, undefined),
+    /** Begins again without any result. */
+    restart(): void {
       places.clear();
       file.restart();
     },
+    /** Writes the results that were added: they can be read from then on. Throws GatewayError not-written. */
     flush: file.flush,
-    read(slot) {
+    /** The result that was added for a slot. */
+    read(slot: number): string | undefined {
       const place = places.get(slot);
       if (place === undefined) return undefined;
       const buffer = Buffer.allocUnsafe(place.bytes);
@@ -47,7 +38,7 @@ export async function openResultsFile(folder: string): Promise<ResultsFile> {
       readSync(file.handle.fd, buffer, 0, place.bytes, place.offset);
       return buffer.toString();
     },
-    async remove() {
+    async remove(): Promise<void> {
       await file.handle.close().catch(() => undefined);
       await removeFile(file.path);
     },

@@ -4,15 +4,7 @@ import { placeOf } from './job-line.ts';
 import type { JobSource } from './source.ts';
 
 /** The mistakes in the lines of a job file, reported together and not one line a run. */
-export interface LineErrors {
-  /** Takes the mistake of one line; anything else is thrown. */
-  add: (error: unknown) => void;
-  /** Enough mistakes are known: another one is only counted. */
-  readonly isFull: boolean;
-  countAnother(): void;
-  /** Throws GatewayError usage if a mistake was added. */
-  throwIfAny(): void;
-}
+export type LineErrors = ReturnType<typeof collectLineErrors>;
 
 /** At most this many mistakes are reported one by one. */
 const maxShown = 10;
@@ -21,12 +13,13 @@ const maxShown = 10;
  * Collects mistakes whose messages begin with the file's name and a line number. A mistake of a template is the same in every row
  * and is reported once.
  */
-export function collectLineErrors({ name: file, adviseVariable }: JobSource): LineErrors {
+export function collectLineErrors({ name: file, adviseVariable }: JobSource) {
   const named = new Map<string, { error: GatewayError; times: number }>();
   let [count, others] = [0, 0];
   let last: string | undefined;
   return {
-    add(error) {
+    /** Takes the mistake of one line; anything else is thrown. */
+    add(error: unknown): void {
       if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
         throw error;
       // The jobs of one line with a count have the same mistake.
@@ -41,14 +34,16 @@ export function collectLineErrors({ name: file, adviseVariable }: JobSource): Li
       else if (named.size < maxShown) named.set(mistake, { error, times: 1 });
       else others++;
     },
-    get isFull() {
+    /** Enough mistakes are known: another one is only counted. */
+    get isFull(): boolean {
       return count >= maxShown;
     },
-    countAnother() {
+    countAnother(): void {
       count++;
       others++;
     },
-    throwIfAny() {
+    /** Throws GatewayError usage if a mistake was added. */
+    throwIfAny(): void {
       const [first] = named.values();
       if (first === undefined) return;
       if (count === 1) throw first.error;

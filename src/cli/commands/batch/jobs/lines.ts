@@ -8,24 +8,16 @@ import { isStdin, unreadableFile } from '../../../input/input-files.ts';
 /** The largest copy of a list that comes through stdin or a pipe: it has room for millions of jobs. */
 const maxSpooledMebibytes = 4096;
 
-/** A file of jobs or rows, open. */
-interface LineFile {
-  handle: FileHandle;
-  /** The name of the file, as the user typed it. */
-  name: string;
-  /** The folder against which the files that it names are read. */
-  folder: string;
-}
-
 /**
  * Opens a file that is read more than once: a list from stdin (`-`) or a pipe goes to a file first. `label` is the flag that names
- * it, or `jobs`; `instead` is the hint for a folder. Throws GatewayError usage.
+ * it, or `jobs`; `instead` is the hint for a folder. Returns it with its name, as the user typed it, and with the folder against which
+ * the files that it names are read. Throws GatewayError usage.
  */
 export async function openLineFile(
   path: string,
   { label, instead }: { label: string; instead: string },
   context: Context,
-): Promise<LineFile> {
+): Promise<{ handle: FileHandle; name: string; folder: string }> {
   const { io, signal, atEnd } = context;
   const spooling = { label: `${label} ${quoteWord(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
   const file = isStdin(path)

@@ -56,14 +56,7 @@ interface BuilderOptions extends Omit<SharedOutput, 'pictures' | 'readLostNames'
 /** Distinct schemas that are kept compiled. */
 const maxSchemas = 100;
 
-/** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
-export interface RequestBuilder {
-  /** Throws GatewayError usage with the job's place in its file. */
-  prepare(job: Job): Promise<PreparedJob>;
-  openGone: BatchJobs['openGone'];
-  settingsOf: JobSettings['read'];
-  digestSource: JobSettings['digestSource'];
-}
+export type RequestBuilder = ReturnType<typeof createRequestBuilder>;
 
 /** The parts that jobs share while they are built. */
 interface JobBuilding extends BuilderOptions, SharedOutput {
@@ -73,7 +66,8 @@ interface JobBuilding extends BuilderOptions, SharedOutput {
   fetcher: UrlFetcher | undefined;
 }
 
-export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
+/** Makes the functions that build requests of jobs; settings, schemas and files that jobs share are read once each. */
+export function createRequestBuilder(options: BuilderOptions) {
   const { context, flags, outdir = context.io.cwd, source } = options;
   const { read, digestSource } = openJobSettings({ context, flags, file: source.name });
   let lost: Promise<ReadonlySet<string>> | undefined;
@@ -89,8 +83,9 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   return {
     settingsOf: read,
     digestSource,
-    prepare: (job) => prepareJob(job, building),
-    openGone: (id, known) => openGone(id, known, building),
+    /** Throws GatewayError usage with the job's place in its file. */
+    prepare: (job: Job) => prepareJob(job, building),
+    openGone: (id: string, known: Parameters<BatchJobs['openGone']>[1]) => openGone(id, known, building),
   };
 }
 

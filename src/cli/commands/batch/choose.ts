@@ -15,7 +15,14 @@ import { createHost } from './host.ts';
 import { countFolder, readOneFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, toTypedFolder } from './kept-command.ts';
-import { chooseCommand, collectCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
+import {
+  chooseCommand,
+  collectCommand,
+  exportCommand,
+  nextCommand,
+  toOperands,
+  type TypedFolder,
+} from './next-command.ts';
 import { openOutdir } from './outdir.ts';
 import { type FoundRow, listManifestRows, noRowError, readIds, readRowNames, type RowNames } from './row-names.ts';
 import { renewSummary } from './status.ts';
@@ -85,7 +92,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const next =
     outdated.length > 0
       ? `${formatCount(outdated.length, 'job')} ${use} another answer: ${nameSome(outdated)}; to take what was answered before, which is free, and see what is left: ${nextCommand(typed, 'again')}`
-      : `the reports have it: gateway-cli batch export ${shellWord(outdir)}`;
+      : `the reports have it: ${exportCommand([outdir])}`;
   await context.ui.note(next);
   return { document };
 }

@@ -79,6 +79,11 @@ export function chooseCommand(outdir: string, choices: readonly string[]): strin
   return `gateway-cli batch choose ${shellWord(outdir)} ${toOperands(choices.slice(0, maxJoined))}`;
 }
 
+/** The command that lists the rows of folders, as typed. */
+export function exportCommand(outdirs: readonly string[]): string {
+  return `gateway-cli batch export ${outdirs.map(shellWord).join(' ')}`;
+}
+
 /** Words of the shell that are no flags: ids can begin with a dash. They come last. */
 export function toOperands(words: readonly string[]): string {
   const typed = words.map(shellWord).join(' ');

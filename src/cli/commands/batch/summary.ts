@@ -7,12 +7,11 @@ import {
   exitCodes,
   type JsonObject,
   parseObject,
-  shellWord,
   type Spending,
   type Usage,
 } from '../../../library/index.ts';
 import type { Context, OwnDocument } from '../../context.ts';
-import { joinIds, nextCommand, type TypedFolder } from './next-command.ts';
+import { exportCommand, joinIds, nextCommand, type TypedFolder } from './next-command.ts';
 import { hasJobReplies } from '../../run/recovery.ts';
 import type { StateRows } from './states.ts';
 
@@ -100,11 +99,6 @@ export async function warnUnread(
   await ui.warn(
     `${formatCount(unreadable, 'line')} of ${batchFiles.results} cannot be read as results of this batch, ${left}`,
   );
-}
-
-/** The command that lists the rows of folders, as typed. */
-function exportCommand(outdirs: readonly string[]): string {
-  return `gateway-cli batch export ${outdirs.map(shellWord).join(' ')}`;
 }
 
 /** Tells of answers that were paid for and are in no row: `count` that no row wants, and `earlier` ones beside those that count. */

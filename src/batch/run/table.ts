@@ -110,15 +110,10 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
 }
 
 /** The rows of a table by the hashes of their ids. */
-export interface RowIndex {
-  /** The place of the last row with an id; undefined if there is none. */
-  find(id: number): number | undefined;
-  /** Adds a row that the table has now. Returns whether an earlier row has its id. */
-  add(place: number): boolean;
-}
+export type RowIndex = ReturnType<typeof indexRows>;
 
 /** Finds the rows of a table by their ids. It is an open hash table, as a Map of a million numbers takes 60 MiB. */
-export function indexRows(table: RowTable): RowIndex {
+export function indexRows(table: RowTable) {
   /** The place of a row plus one, as 0 is empty. At most half of them are taken. */
   let places = new Int32Array(0);
   function seek(id: number): number {
@@ -140,11 +135,13 @@ export function indexRows(table: RowTable): RowIndex {
   }
   makeRoom(table.size);
   return {
-    find(id) {
+    /** The place of the last row with an id; undefined if there is none. */
+    find(id: number): number | undefined {
       const place = (places[seek(id)] as number) - 1;
       return place < 0 ? undefined : place;
     },
-    add(place) {
+    /** Adds a row that the table has now. Returns whether an earlier row has its id. */
+    add(place: number): boolean {
       if (places.length < table.ids.length * 2) makeRoom(place);
       return enter(place);
     },

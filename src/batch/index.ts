@@ -83,7 +83,7 @@ export { requireOrigin } from './lane/service-calls.ts';
 
 // The results of a batch, and reports of them.
 export { findImageName, findWithoutImage, listLostImages, openResults } from './folder/results.ts';
-export type { LostEnds, ResultReader } from './folder/results.ts';
+export type { ResultReader } from './folder/results.ts';
 export {
   countAside,
   type CountedRow,

@@ -64,7 +64,6 @@ export async function requireOwn(path: string): Promise<void> {
  * is there is `requireOwn`. Throws usage or batch-locked.
  */
 export async function enterOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
-  await makeBatchFolder(path);
   const lock = await lockOutdir(path, host, times);
   await removePartFiles(path);
   return lock;
@@ -72,7 +71,6 @@ export async function enterOutdir(path: string, host: BatchHost, times?: LockTim
 
 /** Makes a folder that did not exist, and locks it. Throws usage, or batch-locked if another run has begun in it since. */
 export async function enterNewOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
-  await makeBatchFolder(path);
   const lock = await lockOutdir(path, host, times);
   const found = await lstat(join(path, batchFiles.journal)).catch(ignoreMissing);
   if (found === undefined || found.size === 0) return lock;
@@ -84,6 +82,7 @@ export async function enterNewOutdir(path: string, host: BatchHost, times?: Lock
 }
 
 async function lockOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
+  await makeBatchFolder(path);
   await makeBatchFolder(join(path, batchFiles.images));
   const lock = await lockWritable(path, times);
   host.atEnd(() => lock.release());

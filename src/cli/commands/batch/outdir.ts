@@ -4,11 +4,9 @@ import {
   adoptReplies,
   batchFiles,
   type BatchHost,
-  type BatchState,
   enterOutdir,
   type FolderLock,
   type KnownBatch,
-  type LostEnds,
   readFolder,
   requireOwn,
 } from '../../../batch/index.ts';
@@ -66,7 +64,7 @@ export async function readOutdir(
   path: string,
   lock: FolderLock | undefined,
   { host, context }: { host: BatchHost; context: Context },
-): Promise<LostEnds & { state: BatchState }> {
+): Promise<KnownBatch> {
   const { state, ...found } = await readFolder(path);
   const ends = state.run && lock ? await adoptReplies(path, state, { ends: found, lock, host, recovery }) : found;
   const torn = [...(state.torn ? [batchFiles.journal] : []), ...(found.torn ? [batchFiles.results] : [])];

@@ -21,7 +21,7 @@ interface EditedBatch {
   shared: Readonly<Record<string, string>>;
   jobs: Pick<BatchJobs, 'read'>;
   policy: BatchPolicy;
-  state: Pick<BatchState, 'manifest'>;
+  state: Pick<BatchState, 'manifest' | 'atService'>;
 }
 
 /** The error for changed rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
@@ -38,6 +38,11 @@ export async function editedError(rows: readonly ChangedRow[], batch: EditedBatc
     ...(hasSameCommand(batch)
       ? []
       : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
+    ...(batch.state.atService.size === 0
+      ? []
+      : [
+          `to collect first what is at the service: ${batch.host.nextCommand('retry', { flags: '--lane batch' })}  # what failed is sent again`,
+        ]),
     `to keep the table of before as well, copy it first: ${await batch.host.copyCommand()}`,
   ];
   return new GatewayError('batch-edited', told.join('; '), { hint: hints.join('\n'), sent: 'no' });

@@ -55,6 +55,22 @@ describe.for(apiNames)('%s', (api) => {
     expect([...server.counts.values()]).toEqual([1, 1, 1]);
   });
 
+  test('where a job was edited meanwhile, a refused run and status say what collects the others', async ({ open }) => {
+    const { batch, folder, server, env } = await open(api);
+    server.pollsToEnd = 3;
+    folder.jobs(...manyJobs(2));
+    await batch(['--no-wait']);
+    folder.jobs({ id: 'p1', prompt: 'edited' }, { id: 'p2', prompt: 'p2' });
+    const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });
+    const next = 'gateway-cli batch retry out --lane batch';
+    const refused = await cli('again', 'out', '--lane', 'batch');
+    expect([refused.code, refused.stderr]).toEqual([14, expect.stringContaining(`at the service: ${next}  # what`)]);
+    expect((await cli('status', 'out')).stdout).toContain(`2 at the service: ${next}\n`);
+    expect(await cli(...next.split(' ').slice(2))).toMatchObject({ code: 0 });
+    expect((await cli('status', 'out')).stdout).toMatch(/^2 jobs: 1 done, 1 not sent yet \(1 edited\)\n/);
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1 });
+  });
+
   test('what is sent again and at the service is not told as without an answer', async ({ open }) => {
     const { batch, folder, server, env } = await open(api);
     server.endingOf = (prompt) => (prompt === 'p1' ? 'missing' : { text: 'fine' });

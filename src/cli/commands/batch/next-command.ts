@@ -48,9 +48,9 @@ export function nextCommand(
   return joinWords(['gateway-cli batch', name, shellWord(outdir), ...rest]);
 }
 
-/** The command that collects what the service holds, whatever the lane of the folder is by now. */
-export function collectCommand(folder: TypedFolder | undefined): string {
-  return nextCommand(folder, 'again', { flags: '--lane batch' });
+/** The command that collects what the service holds, whatever the lane of the folder is by now. `asks`: some rows were edited, and `again` would ask for them. */
+export function collectCommand(folder: TypedFolder | undefined, asks = false): string {
+  return nextCommand(folder, asks ? 'retry' : 'again', { flags: '--lane batch' });
 }
 
 function orderOperands(word: string, table: string, flags: string): string[] {

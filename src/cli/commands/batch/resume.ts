@@ -79,21 +79,23 @@ async function describeLeft({ host, jobs, plan }: PlannedBatch): Promise<string 
   if (count === 0) return undefined;
   const orNew = plan.changed.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(count, 'is')} new,` : '';
   const what = `${formatCount(count, 'job')} ${be(count, 'was')} edited${orNew} and left`;
-  return `${what}: ${await nameRows(left, count, jobs)}; ${makeToo(host)}`;
+  return `${what}: ${await nameRows(left, count, jobs)}; to make those again too: ${acceptCommand(host)}`;
 }
 
 /** The rows that keep what they have, though this run makes again what they use; those of earlier runs are told in the table of states. */
 async function describeStaying(batch: PlannedBatch): Promise<string | undefined> {
-  const { host, jobs, plan } = batch;
+  const { flags, host, jobs, plan } = batch;
   const staying = plan.kept.size === 0 || plan.again === 0 ? [] : listStaying(batch);
   if (staying.length === 0) return undefined;
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result`;
-  return `${what}: ${await nameRows(staying, staying.length, jobs)}; ${makeToo(host)}`;
+  // What they use is not made again by a dry run.
+  const next = flags.dryRun ? host.repeatCommand('--accept-changes') : acceptCommand(host);
+  return `${what}: ${await nameRows(staying, staying.length, jobs)}; to make those again too: ${next}`;
 }
 
-function makeToo(host: PlannedBatch['host']): string {
-  return `to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`;
+function acceptCommand(host: PlannedBatch['host']): string {
+  return host.nextCommand('again', { flags: '--accept-changes' });
 }
 
 /** `2 jobs were edited`, `1 job uses a newer result`, `1 job comes from another shard`: those that there are. */

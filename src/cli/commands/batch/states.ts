@@ -7,7 +7,14 @@ import {
   listFailures,
   type RowTable,
 } from '../../../batch/index.ts';
-import { chooseCommand, joinIds, nextCommand, type NextWords, type TypedFolder } from './next-command.ts';
+import {
+  chooseCommand,
+  collectCommand,
+  joinIds,
+  nextCommand,
+  type NextWords,
+  type TypedFolder,
+} from './next-command.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
 export interface StateRows {
@@ -115,7 +122,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       ...(folder &&
         choices.length > 0 && { next: chooseCommand(folder.outdir, choices), before: 'free: that answer counts' }),
     },
-    { state: 'at the service', rows: submitted, next: next('again', { flags: '--lane batch' }) },
+    { state: 'at the service', rows: submitted, next: collectCommand(folder, asks) },
     // What they use comes first, and rows to send that use them come after.
     {
       state: 'outdated',

@@ -378,18 +378,18 @@ function checkNamed(
   if (retry.includes('unknown')) return;
   const isMended = ({ id, base }: TableRow): boolean =>
     retry.includes('failed') && before.has(id) && before.get(id) !== base;
-  const { askedBy, payments } = oracle.gateway;
+  const { mostWanted, gateway } = oracle;
+  const { askedBy, payments } = gateway;
   // A row that uses what is made again asks something new in place of what was cut, or failed.
   const wasCut = ({ base }: TableRow): boolean =>
     retry.includes('incomplete') &&
     payments.some((one) => one.run < run && one.how === 'cut' && one.asked.startsWith(askWith(base, [])));
-  const wanted = countEach(rows.map(({ base }) => base));
-  // Of equal rows, one can have failed, and another one have an answer.
+  // Of rows that are equal, or once were, one can have failed, and another one have an answer.
   const hasFailed = ({ base }: TableRow): boolean =>
     retry.includes('failed') &&
     [...askedBy].some(
       ([asked, at]) =>
-        at < run && asked.startsWith(askWith(base, [])) && (!isAnswered(asked) || (wanted.get(base) ?? 0) > 1),
+        at < run && asked.startsWith(askWith(base, [])) && (!isAnswered(asked) || (mostWanted.get(base) ?? 0) > 1),
     );
   const isAnswered = (asked: string): boolean => payments.some((one) => one.asked === asked && one.how !== 'broken');
   for (const payment of paid) {

@@ -419,3 +419,20 @@ describe('ids with commas', () => {
     });
   });
 });
+
+test.for([[['retry', 'out', 'unknown']], [['--retry', 'unknown']]])(
+  'a row that --retry unknown left with its limit, and that asks again what it asked before, was not edited: %s',
+  async ([words], { server, folder, batch }) => {
+    folder.jobs({ id: 'w', prompt: 'first' }, { id: 'x', prompt: 'one' }, { id: 'z', prompt: 'use {{@x.text}}' });
+    server.answer = (prompt) => (prompt === 'one' ? undefined : { drop: true });
+    await batch(['--retries', '0']);
+    server.answer = () => ({ drop: true });
+    await batch(['redo', 'out', 'x', '--retries', '0']);
+    server.answer = () => undefined;
+    await batch(['retry', 'out', 'unknown', '--limit', '1']);
+    await batch(['choose', 'out', 'x=1']);
+    expect((await batch(['status', 'out'])).stdout).toContain('1 unknown: gateway-cli batch retry out unknown');
+    expect(await batch(words)).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
+  },
+);

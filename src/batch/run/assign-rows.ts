@@ -3,7 +3,7 @@ import type { SlotState } from '../folder/slots.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { Batch } from '../types.ts';
 import { assignLevels } from './assign.ts';
-import { isMadeAgain, isRetried, isSentAgain } from './decide.ts';
+import { isMadeAgain, isRetried, isToCome } from './decide.ts';
 import type { Sharding } from './shards.ts';
 import { hasSameOwn, indexRows, type RowTable } from './table.ts';
 
@@ -50,7 +50,7 @@ export function assignRows(
     madeAgain.set(place, slots.stateOf(slot));
     markAgain(slot, state);
   };
-  const comes = (slot: number): boolean => isSentAgain(slot, policy, state);
+  const comes = (slot: number): boolean => isToCome(slot, policy, state);
   for (const places of assignLevels(table, state.manifest.rows, slots, { kept, listEarlier, comes }))
     for (const place of places) {
       markIfAgain(place);

@@ -1,4 +1,5 @@
 import type { Slots } from '../folder/slots.ts';
+import type { BatchState } from '../folder/state.ts';
 import type { BatchPlan } from './plan.ts';
 import {
   addRow,
@@ -77,10 +78,15 @@ export function assignSlots(table: RowTable, before: RowTable, slots: Slots, kee
  * Gives each row its slot once more, after a run: of equal rows one may have failed while another one has an answer too many, and
  * if a parent was not made again, the earlier answers count. Returns whether some row has another slot now.
  */
-export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, { slots }: { slots: Slots }): boolean {
+export function assignAgain(
+  { kept, table }: Pick<BatchPlan, 'kept' | 'table'>,
+  { atService, slots }: Pick<BatchState, 'atService' | 'slots'>,
+): boolean {
   const before = { ...table, slots: table.slots.slice() };
-  assignSlots(table, before, slots, { kept: new Map(kept) });
+  assignSlots(table, before, slots, { kept: new Map(kept), comes: (slot) => atService.has(slot) });
   const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
+  // A mark says that what the row asked in this run was not paid for.
+  for (const place of table.edited) if (table.slots[place] !== before.slots[place]) table.edited.delete(place);
   if (isChanged) markWanted(table, slots);
   return isChanged;
 }

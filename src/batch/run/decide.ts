@@ -27,9 +27,12 @@ export function isRetried(slot: number, { retry }: ResendPolicy, facts: SlotFact
   return told === 'done' && facts.slots.has(slot, 'cut') && retry?.includes('incomplete') === true;
 }
 
-/** Whether `--retry` sends a slot again that has no end. It is not marked for that: a run that ends before leaves it unknown. */
-export function isSentAgain(slot: number, policy: ResendPolicy, facts: SlotFacts): boolean {
-  return facts.slots.stateOf(slot) === 'sent' && isRetried(slot, policy, facts);
+/**
+ * Whether an answer of a slot is to come though the slot may not be marked to be made again: the service has its request, or `--retry`
+ * sends it again, as it has no end. It is not marked for that: a run that ends before leaves it unknown.
+ */
+export function isToCome(slot: number, policy: ResendPolicy, facts: SlotFacts): boolean {
+  return facts.atService.has(slot) || (facts.slots.stateOf(slot) === 'sent' && isRetried(slot, policy, facts));
 }
 
 /**

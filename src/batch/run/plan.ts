@@ -1,7 +1,7 @@
 import { type ChangedRow, findChanged } from './changed.ts';
 import { assignSlots } from './assign.ts';
 import { assignRows, type AssignedRows } from './assign-rows.ts';
-import { isRetried, isSentAgain } from './decide.ts';
+import { isRetried, isToCome } from './decide.ts';
 import { type DecidedRows, decideRows, openRetried } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import type { ReadRows } from './read-rows.ts';
@@ -69,7 +69,7 @@ export async function planBatch(
   const leavesChanged = policy.onlyNamed && !isEditedByFlags({ ...batch, ...read });
   if (!leavesChanged && found.some(isRefused)) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
-    const comes = (slot: number): boolean => isSentAgain(slot, policy, state);
+    const comes = (slot: number): boolean => isToCome(slot, policy, state);
     assignSlots(table, state.manifest.rows, slots, { kept: new Map(), comes });
     throw await editedError(compareRows(table, sharding, batch).filter(isRefused), { ...batch, ...read });
   }

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { run } from '../../helpers/run.ts';
 import { test } from './with-lane.ts';
 
 test('jobs that use results of others go in a batch of their own, after those', async ({ open }) => {
@@ -43,4 +44,44 @@ test('jobs that got other ids while the service has them are collected, and not 
       .map(({ id, text }) => `${String(id)}: ${String(text)}`)
       .toSorted(),
   ).toEqual(['d: answer to Write answer to Plan', 'plan: answer to Plan']);
+});
+
+test.for([false, true])(
+  'a job that --retry unknown sent, and that the service still has, is the newer one for those that use it, accepted: %s',
+  async (isAccepted, { open }) => {
+    const { batch, folder, server, env } = await open('messages');
+    const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });
+    folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'p', prompt: 'Other' }, { id: 'c', prompt: 'Write {{@o.text}}' });
+    expect(await batch()).toMatchObject({ code: 0 });
+    server.endingOf = (prompt) => (prompt === 'Plan' ? 'missing' : { text: 'fine' });
+    expect(await cli('redo', 'out', 'o,p')).toMatchObject({ code: 13 });
+    server.endingOf = () => ({ text: 'newer' });
+    server.pollsToEnd = 3;
+    await cli('retry', 'out', 'unknown', '--no-wait', ...(isAccepted ? ['--accept-changes'] : []));
+    expect(await cli('again', 'out')).toMatchObject({ code: 0 });
+    const told = isAccepted ? '3 jobs: 3 done\n' : '3 jobs: 3 done (1 outdated)\n';
+    expect((await cli('status', 'out')).stdout).toContain(told);
+    // A job that was not accepted is not paid for.
+    expect(await cli('again', 'out')).toMatchObject({ code: 0 });
+    expect(server.counts.get('Write newer')).toBe(isAccepted ? 1 : undefined);
+  },
+);
+
+test('status says that the command which collects sends failed rows again', async ({ open }) => {
+  const { batch, folder, server, env } = await open('messages');
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });
+  const [p1, p2, p3] = ['p1', 'p2', 'p3'].map((id) => ({ id, prompt: id }));
+  server.endingOf = (prompt) => (prompt === 'p1' ? { error: 'bad field' } : { text: 'fine' });
+  folder.jobs(p1, p3);
+  expect(await batch()).toMatchObject({ code: 13 });
+  server.pollsToEnd = 3;
+  folder.jobs(p1, p2, p3);
+  await batch(['--no-wait']);
+  folder.jobs(p1, p2, { id: 'p3', prompt: 'edited' });
+  expect(await cli('again', 'out')).toMatchObject({ code: 14 });
+  const next = 'gateway-cli batch retry out --lane batch';
+  const { stdout } = await cli('status', 'out');
+  await cli(...next.split(' ').slice(2));
+  expect(Object.fromEntries(server.counts)).toMatchObject({ p1: 2 });
+  expect(stdout).toContain(`1 at the service: ${next}  # what failed is sent again\n`);
 });

@@ -122,7 +122,12 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       ...(folder &&
         choices.length > 0 && { next: chooseCommand(folder.outdir, choices), before: 'free: that answer counts' }),
     },
-    { state: 'at the service', rows: submitted, next: collectCommand(folder, asks) },
+    {
+      state: 'at the service',
+      rows: submitted,
+      next: collectCommand(folder, asks),
+      ...(asks && failed > 0 && { before: 'what failed is sent again' }),
+    },
     // What they use comes first, and rows to send that use them come after.
     {
       state: 'outdated',

@@ -251,7 +251,7 @@ function cover({ off, len }: Place, { covered }: Fold): void {
 
 function applyBatchStep(record: BatchStep, fold: Fold): void {
   const { mark, step, slots: names = [] } = record;
-  const { slots, providerBatches, atService } = fold;
+  const { slots, providerBatches, atService, held } = fold;
   if (step === 'planned') {
     const planned = names.map((name) => slots.addNamed(name));
     providerBatches.set(mark, newProviderBatch(record, planned));
@@ -266,7 +266,7 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
     for (const slot of known.slots) {
       slots.setState(slot, 'sent');
       atService.set(slot, mark);
-      fold.held.delete(slot);
+      held.delete(slot);
     }
   }
   if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];

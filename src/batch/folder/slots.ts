@@ -6,8 +6,8 @@ const slotStates = ['pending', 'sent', 'done', 'incomplete', 'failed'] as const;
 export type SlotState = (typeof slotStates)[number];
 
 /**
- * `again`: it was sent, and is to be sent again, or on its way: a new answer takes the place of the one that counts. `cut`: the answer that counts may not be whole. `tried`: the
- * last request failed. `wanted`: a row of the table has this slot.
+ * `again`: it was marked to be made again, and that has no end yet: a new answer takes the place of the one that counts. `cut`: the
+ * answer that counts may not be whole. `tried`: the last request failed. `wanted`: a row of the table has this slot.
  */
 const flagBits = { again: 1, cut: 2, tried: 4, wanted: 8 } as const;
 

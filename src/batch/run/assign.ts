@@ -24,7 +24,7 @@ interface Assigning {
 
 interface Keeping {
   /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `listEarlier` are added. */
-  kept: Map<number, number>;
+  kept?: Map<number, number>;
   /** The slots with earlier answers that a row would keep rather than take its new one, the best first. */
   listEarlier?(place: number): readonly number[];
   /** Whether a new answer of a slot is to come in this run though the slot is not marked to be made again. */
@@ -40,7 +40,7 @@ export function* assignLevels(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  { kept, listEarlier = () => [], comes = () => false }: Keeping = { kept: new Map() },
+  { kept = new Map(), listEarlier = () => [], comes = () => false }: Keeping = {},
 ): Generator<Iterable<number>, void> {
   let index: RowIndex | undefined;
   const findBefore = (place: number): number | undefined => {

@@ -70,7 +70,7 @@ export async function planBatch(
   if (!leavesChanged && found.some(isRefused)) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
     const comes = (slot: number): boolean => isToCome(slot, policy, state);
-    assignSlots(table, state.manifest.rows, slots, { kept: new Map(), comes });
+    assignSlots(table, state.manifest.rows, slots, { comes });
     throw await editedError(compareRows(table, sharding, batch).filter(isRefused), { ...batch, ...read });
   }
 

@@ -111,7 +111,7 @@ async function openWorkers(
   return { ...throttle, sender, concurrency, limit: openRunLimit(batch) };
 }
 
-/** A batch in a folder, whether its rows are known before or not. */
+/** The parts of a batch that its recorder and its workers need, whether its rows are known before or not. */
 type RecordedBatch = Omit<Batch, 'jobs' | 'plan' | 'shard'>;
 
 /** Opens the recorder of this run in the folder of the batch. */

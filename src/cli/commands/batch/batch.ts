@@ -109,7 +109,7 @@ export async function runJobFile(
     // The table names the rows, and writing it is the consent to edited rows: it is written before anything is sent.
     if (!isAsWritten(batch)) await writeTable(batch, hooks);
     stop = await send(batch, hooks);
-    // Of equal rows one may have got the answer that another one waited for.
+    // An equal row may have got the answer that another one waited for, or the row that it uses got no new one.
     if (assignAgain(plan, state)) await writeTable(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);

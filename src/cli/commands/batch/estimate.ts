@@ -145,8 +145,9 @@ async function estimateJobs(batch: PlannedBatch, onCounted: (done: number) => vo
     for await (const { job, prepared } of jobs) {
       try {
         const count = await counter(job, prepared);
-        const { limits } = await loadFormat(prepared.request.post.format);
-        countJob(job, prepared, { ...count, limits: limits(prepared.request.post.body) }, estimate);
+        const { post } = prepared.request;
+        const limits = (await loadFormat(post.format)).limits(post.body);
+        countJob(job, prepared, { ...count, limits }, estimate);
       } finally {
         await prepared.close();
       }

@@ -48,7 +48,10 @@ export function nextCommand(
   return joinWords(['gateway-cli batch', name, shellWord(outdir), ...rest]);
 }
 
-/** The command that collects what the service holds, whatever the lane of the folder is by now. `asks`: some rows were edited, and `again` would ask for them. */
+/**
+ * The command that collects what the service holds, whatever the lane of the folder is by now. `asks`: some rows were edited, and
+ * `again` would ask for them; `retry` sends failed rows again.
+ */
 export function collectCommand(folder: TypedFolder | undefined, asks = false): string {
   return nextCommand(folder, asks ? 'retry' : 'again', { flags: '--lane batch' });
 }

@@ -166,7 +166,7 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
   return listSlots(table, (slot, place) => isOwn(place) && isLeft(slot));
 }
 
-/** The slots of unknown rows that have earlier answers: rows that use them wait for a word on which answer counts. */
+/** The slots of unknown rows that have earlier answers: rows that use them, and have no answer, wait for a word on which one counts. */
 export function listAnswered(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
   const { slots } = state;
   const isAnswered = (slot: number): boolean => slots.answersOf(slot) > 0 && getToldState(slot, state) === 'unknown';

@@ -10,7 +10,7 @@ const maxSpooledMebibytes = 4096;
 
 /**
  * Opens a file that is read more than once: a list from stdin (`-`) or a pipe goes to a file first. `label` is the flag that names
- * it, or `jobs`; `instead` is the hint for a folder. Returns it with its name, as the user typed it, and with the folder against which
+ * it, or `jobs`; `instead` is the hint for a folder. Returns it with its name, as the user typed it or `stdin`, and with the folder against which
  * the files that it names are read. Throws GatewayError usage.
  */
 export async function openLineFile(

@@ -272,10 +272,7 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
   if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];
   if (step === 'dropped') restoreBatch(known, fold);
   if (!finalSteps.has(step)) return;
-  for (const slot of listAtService(known, fold)) {
-    atService.delete(slot);
-    markUnknown(slot, fold);
-  }
+  for (const slot of listAtService(known, fold)) atService.delete(slot);
   providerBatches.delete(mark);
 }
 

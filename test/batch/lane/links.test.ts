@@ -70,14 +70,14 @@ test.for([false, true])(
 test('status says that the command which collects sends failed rows again', async ({ open }) => {
   const { batch, folder, server, env } = await open('messages');
   const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });
-  const [p1, p2, p3] = ['p1', 'p2', 'p3'].map((id) => ({ id, prompt: id }));
+  const job = (id: string) => ({ id, prompt: id });
   server.endingOf = (prompt) => (prompt === 'p1' ? { error: 'bad field' } : { text: 'fine' });
-  folder.jobs(p1, p3);
+  folder.jobs(job('p1'), job('p3'));
   expect(await batch()).toMatchObject({ code: 13 });
   server.pollsToEnd = 3;
-  folder.jobs(p1, p2, p3);
+  folder.jobs(job('p1'), job('p2'), job('p3'));
   await batch(['--no-wait']);
-  folder.jobs(p1, p2, { id: 'p3', prompt: 'edited' });
+  folder.jobs(job('p1'), job('p2'), { id: 'p3', prompt: 'edited' });
   expect(await cli('again', 'out')).toMatchObject({ code: 14 });
   const next = 'gateway-cli batch retry out --lane batch';
   const { stdout } = await cli('status', 'out');

@@ -129,8 +129,8 @@ async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<Rows
   const spent = findSpent(stop);
   const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn);
   const answered = listAnswered(plan.table, state, plan.isOwn);
-  const failures = listFailures(state);
-  const ids = await readIdsOf([...leftToRedo, ...answered, ...failures.keys()], batch);
+  const failureOf = listFailures(state);
+  const ids = await readIdsOf([...leftToRedo, ...answered, ...failureOf.keys()], batch);
   const nameSlot = (slot: number): string => ids.get(slot) as string;
   const states = listStates(counts, {
     spent,
@@ -140,9 +140,9 @@ async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<Rows
     leftToRedo: leftToRedo.map(nameSlot),
     answered: writeChoices(answered, nameSlot, state),
   });
-  const failed = [...ids].filter(([slot]) => failures.has(slot));
-  const reasons = new Map(failed.map(([slot, id]) => [id, failures.get(slot) as JobError]));
-  return { counts, states, failures: reasons, stop, spent };
+  const failed = [...ids].filter(([slot]) => failureOf.has(slot));
+  const failures = new Map(failed.map(([slot, id]) => [id, failureOf.get(slot) as JobError]));
+  return { counts, states, failures, stop, spent };
 }
 
 /** The flag whose limit stopped the run, with a place for a greater one. */

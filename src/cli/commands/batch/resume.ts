@@ -54,7 +54,7 @@ export async function describeAgain(batch: PlannedBatch): Promise<string[]> {
     await describeLeft(batch),
     await describeStaying(batch),
   ];
-  return lines.flatMap((line) => line || []);
+  return lines.filter((line) => typeof line === 'string');
 }
 
 /** The rows that are sent because they, or answers that they use, changed. */

@@ -217,7 +217,7 @@ function chooseName(name: string, lost: ReadonlySet<string>): string {
 }
 
 /** The names that jobs can have given to the files of pictures: for `cat-2-1.png`, these are `cat-2-1`, `cat-2` and `cat`. */
-export function listNames(files: readonly string[]): Set<string> {
+export function listFileNames(files: readonly string[]): Set<string> {
   const names = new Set<string>();
   for (const file of files) {
     let name = /^(.*)\.\w+$/s.exec(file)?.[1];

@@ -13,7 +13,7 @@ import {
 import { atPlace } from './job-line.ts';
 import { type JobInputs, openInputs, toReadable } from './job-inputs.ts';
 import { openJobSettings } from './job-settings.ts';
-import { createJobOutput, listNames, type SharedOutput } from './output.ts';
+import { createJobOutput, listFileNames, type SharedOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import {
@@ -73,7 +73,7 @@ export function createRequestBuilder(options: BuilderOptions) {
   let lost: Promise<ReadonlySet<string>> | undefined;
   const building: JobBuilding = {
     ...options,
-    readLostNames: () => (lost ??= options.listLostImages().then(listNames)),
+    readLostNames: () => (lost ??= options.listLostImages().then(listFileNames)),
     settingsOf: read,
     schemas: new Map(),
     known: createKnownFiles(),

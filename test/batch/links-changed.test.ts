@@ -178,6 +178,29 @@ describe('a job that the user has said to make again after another one', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
+  test.for([{ drop: true as const }, { status: 400 }])(
+    'and was made of an older answer: keeps that where the one before the other one gets none: %j',
+    async (answer, { server, folder, batch }) => {
+      folder.jobs(one, user, { id: 'y', prompt: 'last {{@z.text}}' });
+      await batch();
+      await batch(['redo', 'out', 'z']);
+      server.answer = () => answer;
+      await batch(['redo', 'out', 'x', '--accept-changes', '--retries', '0']);
+      server.answer = () => undefined;
+      expect((await batch(['status', 'out'])).stdout).toContain(
+        '1 outdated: gateway-cli batch again out --accept-changes',
+      );
+      const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+      expect(linesOf(stdout)[2]).toMatchObject({
+        id: 'y',
+        version: 'outdated',
+        text: expect.stringMatching(/^answer to last /) as string,
+      });
+      expect((await batch(['again', 'out'])).stderr).toContain('; 0 are sent now\n');
+      expect(server.bodies).toHaveLength(5);
+    },
+  );
+
   test('is refused while the other one may have been billed, and keeps its answer', async ({
     server,
     folder,

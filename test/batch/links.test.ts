@@ -260,11 +260,12 @@ describe('a job that uses the result of another one', () => {
     const last = { id: 'last', prompt: 'Name {{@epilogue.text}}' };
     folder.jobs(last, epilogue, chapter, outline, title);
     await batch();
-    const keep =
-      '2 jobs keep what they made of an earlier result: last (row 1), epilogue (row 2); to make those again too: gateway-cli batch';
+    const keep = '2 jobs keep what they made of an earlier result: last (row 1), epilogue (row 2); ';
     const dry = await batch(['redo', 'out', 'chapter,outline,title', '--dry-run']);
-    expect(dry.stdout).toContain(`${keep} redo out chapter,outline,title --dry-run --accept-changes\n`);
-    const told = `${keep} again out --accept-changes\n`;
+    expect(dry.stdout).toContain(
+      `${keep}to make those again too: gateway-cli batch redo out chapter,outline,title --dry-run --accept-changes\n`,
+    );
+    const told = `${keep}once the new one is there, to make those again too: gateway-cli batch again out --accept-changes\n`;
     for (let times = 1; times <= 2; times++) {
       server.bodies.length = 0;
       const again = await batch(['--redo', 'chapter,outline,title']);

@@ -2,10 +2,11 @@ import { markAgain } from '../folder/fold.ts';
 import type { SlotState } from '../folder/slots.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { Batch } from '../types.ts';
-import { assignLevels } from './assign.ts';
+import { assignLevels, assignSlots } from './assign.ts';
 import { isMadeAgain, isRetried, isToCome } from './decide.ts';
+import type { BatchPlan } from './plan.ts';
 import type { Sharding } from './shards.ts';
-import { hasSameOwn, indexRows, type RowTable } from './table.ts';
+import { hasSameOwn, indexRows, markWanted, type RowTable } from './table.ts';
 
 /** The rows that keep earlier answers, and those that this run makes again. */
 export interface AssignedRows {
@@ -57,6 +58,28 @@ export function assignRows(
       if (slots.stateOf(table.slots[place] as number) === 'pending' && waits(place)) waiting.add(place);
     }
   return { kept, madeAgain };
+}
+
+/**
+ * Gives each row its slot once more, after a run: of equal rows one may have failed while another one has an answer too many, and
+ * if a row was not made again, those that use it have their earlier answers. Returns whether some row has another slot now.
+ */
+export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, state: BatchState): boolean {
+  const { atService, slots } = state;
+  const before = { ...table, slots: table.slots.slice() };
+  const hasOther = (place: number): boolean => table.slots[place] !== before.slots[place];
+  const findEarlier = openEarlier(table, state);
+  assignSlots(table, before, slots, {
+    kept: new Map(kept),
+    // What the run was to ask is asked by the next one; anything else was not meant.
+    listEarlier: (place) => (hasOther(place) ? findEarlier(place) : []),
+    comes: (slot) => atService.has(slot),
+  });
+  // A mark says that what the row asked in this run was not paid for.
+  for (const place of table.edited) if (hasOther(place)) table.edited.delete(place);
+  const isChanged = table.slots.some((_, place) => hasOther(place));
+  if (isChanged) markWanted(table, slots);
+  return isChanged;
 }
 
 /**

@@ -1,16 +1,5 @@
 import type { Slots } from '../folder/slots.ts';
-import type { BatchState } from '../folder/state.ts';
-import type { BatchPlan } from './plan.ts';
-import {
-  addRow,
-  digestUses,
-  hashRowId,
-  indexRows,
-  markWanted,
-  nameUses,
-  type RowIndex,
-  type RowTable,
-} from './table.ts';
+import { addRow, digestUses, hashRowId, indexRows, nameUses, type RowIndex, type RowTable } from './table.ts';
 
 interface Assigning {
   table: RowTable;
@@ -72,23 +61,6 @@ export function* assignLevels(
 /** Gives each row of a table its slot, as `assignLevels` does. */
 export function assignSlots(table: RowTable, before: RowTable, slots: Slots, keeping?: Keeping): void {
   for (const _ of assignLevels(table, before, slots, keeping));
-}
-
-/**
- * Gives each row its slot once more, after a run: of equal rows one may have failed while another one has an answer too many, and
- * if a parent was not made again, the earlier answers count. Returns whether some row has another slot now.
- */
-export function assignAgain(
-  { kept, table }: Pick<BatchPlan, 'kept' | 'table'>,
-  { atService, slots }: Pick<BatchState, 'atService' | 'slots'>,
-): boolean {
-  const before = { ...table, slots: table.slots.slice() };
-  assignSlots(table, before, slots, { kept: new Map(kept), comes: (slot) => atService.has(slot) });
-  const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
-  // A mark says that what the row asked in this run was not paid for.
-  for (const place of table.edited) if (table.slots[place] !== before.slots[place]) table.edited.delete(place);
-  if (isChanged) markWanted(table, slots);
-  return isChanged;
 }
 
 /**

@@ -89,9 +89,10 @@ async function describeStaying(batch: PlannedBatch): Promise<string | undefined>
   if (staying.length === 0) return undefined;
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result`;
-  // What they use is not made again by a dry run.
-  const next = flags.dryRun ? host.repeatCommand('--accept-changes') : acceptCommand(host);
-  return `${what}: ${await nameRows(staying, staying.length, jobs)}; to make those again too: ${next}`;
+  const next = flags.dryRun
+    ? `to make those again too: ${host.repeatCommand('--accept-changes')}`
+    : `once the new one is there, to make those again too: ${acceptCommand(host)}`;
+  return `${what}: ${await nameRows(staying, staying.length, jobs)}; ${next}`;
 }
 
 function acceptCommand(host: PlannedBatch['host']): string {

@@ -202,3 +202,14 @@ test.each<['incomplete' | 'unknown', string, Steps]>([
   const edit: Steps = [{ edits: [{ op: 'used', at: 0, to: 1 }], policy: { retry: [word], onlyNamed: true } }];
   await expect(play({ rows: 1, kinds: 1 }, [...before, ...edit])).resolves.toBeUndefined();
 });
+
+test('a row keeps its answer where the service brings a newer one of the row that it uses, after a try without an end', async () => {
+  const played = play({ rows: 2, links: 2 }, [
+    {},
+    { policy: { redo: [0] }, replies: ['silent'] },
+    { policy: { retry: ['unknown'], lane: 'batch', noWait: true } },
+    { policy: { lane: 'batch' } },
+    {},
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});

@@ -23,8 +23,9 @@ interface Folder {
   lastRedo: Redo | undefined;
   /** A run in the lane `batch` was here. */
   hadBatches: boolean;
-  /** The table as of the last run that passed its check, by id. */
+  /** The table as of the last run that passed its check, by id; and its rows. */
   before: Map<string, string>;
+  rows: readonly TableRow[];
   /** The same, but for rows that were edited and that no run may pay for yet: these are as they were. */
   accepted: Map<string, string>;
   manifest: string;
@@ -174,6 +175,7 @@ function openOracle(table: EditableTable, shards: number): Oracle {
       lastRedo: undefined,
       hadBatches: false,
       before: new Map(),
+      rows: [],
       accepted: new Map(),
       manifest: '',
     })),
@@ -231,6 +233,7 @@ async function runOnce(
   const isUndisturbed = isNew && policy.limit === undefined && oracle.replies.every((reply) => reply === 'ok');
   folder.hadBatches ||= policy.lane === 'batch';
   writeTable(table, cwd);
+  const had = rows.some(({ parents }) => parents.length > 0) ? await mapShown(folder, oracle) : new Map();
   const next = (): Behaviour => oracle.replies.shift() ?? 'ok';
   const ended = await runEngine({ cwd, folder: files, gateway, table, policy, kill: step.kill, run, random, next });
   if (ended.left) files.restore(ended.left, { ...step, random });
@@ -255,11 +258,13 @@ async function runOnce(
   keepFates(folder, gateway);
   await endRedo(end, rows, folder, oracle);
   if (isUndisturbed && (end === 'done' || end === 'open')) await checkRedone(rows, folder, oracle);
+  if (end === 'done' || end === 'open') await checkKept({ rows, policy, had }, folder, oracle);
   const manifest = files.read('jobs.jsonl').toString();
   const isTaken = end !== 'asked' && (end !== undefined || manifest !== folder.manifest);
   if (isTaken) {
     folder.accepted = listAccepted(rows, { policy, run }, folder, oracle);
     folder.before = new Map(rows.map(({ id, base }) => [id, base]));
+    folder.rows = rows;
   }
   folder.manifest = manifest;
   return end;
@@ -595,6 +600,29 @@ function checkGoingBack(
       shownBefore.set(id, { base: row.base, text: payment.text });
     // A kill can leave a line that only a power cut takes: the one before it is shown again then.
     else if (had?.base !== row.base || payment?.isSafe !== false) shownBefore.delete(id);
+  }
+}
+
+/** A row that uses others keeps its answer, whatever becomes of these, until the user says to make it again or edits one of them. */
+async function checkKept(
+  { rows, policy, had }: { rows: readonly TableRow[]; policy: RunPolicy; had: ReadonlyMap<string, string | undefined> },
+  folder: Folder,
+  oracle: Oracle,
+): Promise<void> {
+  if (policy.acceptChanges) return;
+  const shown = await mapShown(folder, oracle);
+  const wanted = countEach(rows.map(({ base }) => base));
+  const isSame = (id: string): boolean => {
+    const [row, was] = [rows.find((one) => one.id === id), folder.rows.find((one) => one.id === id)];
+    const isOwnSame = row?.base === was?.base && row?.parents.join() === was?.parents.join();
+    return isOwnSame && row?.parents.every(isSame) === true;
+  };
+  for (const { id, base, parents } of rows) {
+    const text = had.get(id);
+    const isWhole = oracle.gateway.payments.some((one) => one.text === text && one.how === 'ok');
+    if (parents.length === 0 || !isWhole || wanted.get(base) !== 1 || policy.redo?.includes(id) || !isSame(id))
+      continue;
+    assert.ok(shown.get(id) !== undefined, `a row lost its answer, and nobody said so: ${id}`);
   }
 }
 

@@ -201,6 +201,23 @@ describe('a job that the user has said to make again after another one', () => {
     },
   );
 
+  test('and was made of an older answer: keeps that where the run was killed before the one before the other one had its answer', async ({
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user, { id: 'y', prompt: 'last {{@z.text}}' });
+    await batch();
+    await batch(['redo', 'out', 'z']);
+    await batch(['redo', 'out', 'x', '--accept-changes']);
+    const journal = folder.lines('journal.jsonl');
+    const began = journal.findLastIndex(({ t }) => t === 'run');
+    const sent = journal.findIndex(({ t }, at) => at > began && t === 'sent');
+    folder.writeLines('out/journal.jsonl', journal.slice(0, sent + 1));
+    folder.writeLines('out/results.jsonl', folder.lines('results.jsonl').slice(0, 4));
+    expect((await batch(['again', 'out'])).stderr).toContain('; 0 are sent now\n');
+    expect((await batch(['status', 'out'])).stdout).toContain('2 done (1 outdated), 1 unknown');
+  });
+
   test('is refused while the other one may have been billed, and keeps its answer', async ({
     server,
     folder,

@@ -112,9 +112,9 @@ function openEarlier(
     const slot = table.slots[place] as number;
     const asks = table.questions.get(place)?.asks;
     if (asks === undefined || slots.mayBePaid(slot)) return [];
-    const had = findBefore(place);
     // An earlier run was allowed to pay for it, and did not come to that.
-    if (known.has(slot) || (had !== undefined && !slots.mayBePaid(had))) return [];
+    if (known.has(slot)) return [];
+    const had = findBefore(place);
     const same = byQuestion.get(asks) ?? [];
     const own = had === undefined ? [] : [had];
     const all = own.some((one) => links.get(one)?.asks === asks) ? [...own, ...same] : [...same, ...own];

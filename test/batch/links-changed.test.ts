@@ -218,6 +218,25 @@ describe('a job that the user has said to make again after another one', () => {
     expect((await batch(['status', 'out'])).stdout).toContain('2 done (1 outdated), 1 unknown');
   });
 
+  test('and failed: what is printed for the other one comes first, as it waits for that', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user);
+    await batch();
+    server.answer = (prompt) => (prompt === 'one' ? { drop: true } : { status: 400 });
+    await batch(['redo', 'out', 'z']);
+    const { stderr } = await batch(['redo', 'out', 'x', '--retries', '0']);
+    const commands = [...stderr.matchAll(/: gateway-cli (batch \w+ out .*?)(?: {2}#.*)?$/gm)].map(
+      ([, words]) => words as string,
+    );
+    expect(commands.slice(-3)).toEqual(['batch retry out unknown', 'batch choose out x=1', 'batch redo out z']);
+    server.answer = () => undefined;
+    for (const words of commands.slice(-3)) await batch(words.split(' ').slice(1));
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+  });
+
   test('is refused while the other one may have been billed, and keeps its answer', async ({
     server,
     folder,

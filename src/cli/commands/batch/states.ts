@@ -98,7 +98,8 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       of: 'done',
       rows: again + tried,
       next: leftToRedo === undefined ? goOn : redo,
-      ...(billing?.again && twice),
+      // Without a command, these are cut answers, which have theirs.
+      ...(billing?.again && (leftToRedo === undefined || named.count > 0) && twice),
       ...(unnamed > 0 && { before: `${billing?.again ? `${twice.before}; ` : ''}${unnamed} more to name after these` }),
     },
     {
@@ -227,7 +228,11 @@ function describePart({ state, rows }: StateRows): string {
  * lines are copied whole.
  */
 export function describeNext(states: readonly StateRows[]): string[] {
-  return states
+  // Rows can wait for a word on which answer of an unknown one counts: what gives it comes first.
+  const isAnswered = states.some(({ state }) => state === 'with an earlier answer');
+  const isFirst = ({ state }: StateRows): boolean =>
+    isAnswered && ['unknown', 'with an earlier answer'].includes(state);
+  return [...states.filter(isFirst), ...states.filter((one) => !isFirst(one))]
     .filter(({ next, before }) => next !== undefined || before !== undefined)
     .map(({ state, rows, next, before }) => {
       const note = next === undefined || before === undefined ? before : `# ${before}`;

@@ -609,7 +609,8 @@ async function checkKept(
   folder: Folder,
   oracle: Oracle,
 ): Promise<void> {
-  if (policy.acceptChanges) return;
+  // What was unknown is made of newer answers then.
+  if (policy.acceptChanges || policy.retry?.includes('unknown')) return;
   const shown = await mapShown(folder, oracle);
   const wanted = countEach(rows.map(({ base }) => base));
   const isSame = (id: string): boolean => {

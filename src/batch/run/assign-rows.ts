@@ -3,7 +3,7 @@ import type { SlotState } from '../folder/slots.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { Batch } from '../types.ts';
 import { assignLevels, assignSlots } from './assign.ts';
-import { isMadeAgain, isRetried, isToCome } from './decide.ts';
+import { isMadeAgain, isRetried } from './decide.ts';
 import type { BatchPlan } from './plan.ts';
 import type { Sharding } from './shards.ts';
 import { hasSameOwn, indexRows, markWanted, type RowTable } from './table.ts';
@@ -16,17 +16,19 @@ export interface AssignedRows {
   madeAgain: ReadonlyMap<number, SlotState>;
 }
 
-/** The rows that belong to this run, and those of them that `--redo` names. */
+/** What a run is to make: the rows that belong to it, those that `--redo` names, and the answers that are to come. */
 export interface NamedRows extends Pick<Sharding, 'isOwn'> {
   isNamed(place: number): boolean;
   /** An earlier run named the same rows, and left some of them. */
   goesOn: boolean;
+  /** Whether a new answer of a slot is to come though the slot may not be marked to be made again. */
+  comes(slot: number): boolean;
 }
 
 /** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
 export function assignRows(
   table: RowTable,
-  { isNamed, goesOn, isOwn }: NamedRows,
+  { isNamed, goesOn, isOwn, comes }: NamedRows,
   { policy, state }: Pick<Batch, 'policy' | 'state'>,
 ): AssignedRows {
   const { slots } = state;
@@ -51,7 +53,6 @@ export function assignRows(
     madeAgain.set(place, slots.stateOf(slot));
     markAgain(slot, state);
   };
-  const comes = (slot: number): boolean => isToCome(slot, policy, state);
   for (const places of assignLevels(table, state.manifest.rows, slots, { kept, listEarlier, comes }))
     for (const place of places) {
       markIfAgain(place);

@@ -11,7 +11,7 @@ interface Assigning {
   comes(slot: number): boolean;
 }
 
-interface Keeping {
+interface AssignOptions {
   /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `listEarlier` are added. */
   kept?: Map<number, number>;
   /** The slots with earlier answers that a row would keep rather than take its new one, the best first. */
@@ -29,7 +29,7 @@ export function* assignLevels(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  { kept = new Map(), listEarlier = () => [], comes = () => false }: Keeping = {},
+  { kept = new Map(), listEarlier = () => [], comes = () => false }: AssignOptions = {},
 ): Generator<Iterable<number>, void> {
   let index: RowIndex | undefined;
   const findBefore = (place: number): number | undefined => {
@@ -59,8 +59,8 @@ export function* assignLevels(
 }
 
 /** Gives each row of a table its slot, as `assignLevels` does. */
-export function assignSlots(table: RowTable, before: RowTable, slots: Slots, keeping?: Keeping): void {
-  for (const _ of assignLevels(table, before, slots, keeping));
+export function assignSlots(table: RowTable, before: RowTable, slots: Slots, options?: AssignOptions): void {
+  for (const _ of assignLevels(table, before, slots, options));
 }
 
 /**

@@ -59,7 +59,8 @@ export async function planBatch(
   const names = named && [...named].map((place) => describeNamed(table, place, slots)).toSorted();
   const isNamed = (place: number): boolean => named?.has(place) === true;
   const goesOn = names !== undefined && state.redo?.join() === names.join();
-  const rows = { isOwn: sharding.isOwn, isNamed, goesOn };
+  const comes = (slot: number): boolean => isToCome(slot, policy, state);
+  const rows = { isOwn: sharding.isOwn, isNamed, goesOn, comes };
   const assigned = assignRows(table, rows, batch);
 
   const findRetried = openRetried(table, batch);
@@ -69,7 +70,6 @@ export async function planBatch(
   const leavesChanged = policy.onlyNamed && !isEditedByFlags({ ...batch, ...read });
   if (!leavesChanged && found.some(isRefused)) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
-    const comes = (slot: number): boolean => isToCome(slot, policy, state);
     assignSlots(table, state.manifest.rows, slots, { comes });
     throw await editedError(compareRows(table, sharding, batch).filter(isRefused), { ...batch, ...read });
   }

@@ -232,7 +232,8 @@ export function describeNext(states: readonly StateRows[]): string[] {
   const isAnswered = states.some(({ state }) => state === 'with an earlier answer');
   const isFirst = ({ state }: StateRows): boolean =>
     isAnswered && ['unknown', 'with an earlier answer'].includes(state);
-  return [...states.filter(isFirst), ...states.filter((one) => !isFirst(one))]
+  return states
+    .toSorted((a, b) => Number(isFirst(b)) - Number(isFirst(a)))
     .filter(({ next, before }) => next !== undefined || before !== undefined)
     .map(({ state, rows, next, before }) => {
       const note = next === undefined || before === undefined ? before : `# ${before}`;

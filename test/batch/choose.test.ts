@@ -125,9 +125,9 @@ test('rows that use the other answer are named, and what makes them again', asyn
   const chosen = await batch(['choose', 'out', 'o=1']);
   expect(chosen.stdout).toBe('o: answer 1 of 2 counts now, in place of answer 2\n');
   // The answer to what the letter was asked first is there.
-  expect(chosen.stderr).toContain(
-    '1 job uses another answer: l; to take what was answered before, which is free, and see what is left: gateway-cli batch again out\n',
-  );
+  expect(chosen.stderr).toBe('the reports have it: gateway-cli batch export out\n');
+  const texts = async () => textOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout);
+  expect((await texts())[1]).toBe('Letter no. 1');
   await batch(['redo', 'out', 'o']);
   const back = await batch(['choose', 'out', 'o=2']);
   expect(back.code).toBe(0);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { test } from './with-batch.ts';
+import { earlierAnswers, test } from './with-batch.ts';
 
 const linesOf = (text: string) =>
   text
@@ -142,6 +142,48 @@ describe('a job that the user has said to make again after another one', () => {
       const again = await batch(['again', 'out']);
       expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done\n')]);
       expect(server.bodies).toHaveLength(4);
+    },
+  );
+
+  test('shows its earlier answer until the new one is asked for', async ({ server, folder, batch }) => {
+    folder.jobs(one, user, { id: 'y', prompt: 'last {{@z.text}}' });
+    await batch();
+    await batch(['redo', 'out', 'x', '--accept-changes', '--limit', '1']);
+    const rows = async () => linesOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout);
+    expect(await rows()).toMatchObject([
+      { id: 'x', text: 'answer to one' },
+      { id: 'z', state: 'done', version: 'outdated', text: 'answer to use answer to one' },
+      { id: 'y', state: 'done', version: 'outdated', text: 'answer to last answer to use answer to one' },
+    ]);
+    expect((await batch(['status', 'out'])).stdout).toBe(
+      `3 jobs: 3 done (2 to make again)\n${earlierAnswers(1)}2 to make again: gateway-cli batch again out\n`,
+    );
+    expect((await batch(['choose', 'out', 'y=1'])).stdout).toBe('y: answer 1 of 1 counts already\n');
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(6);
+    expect((await rows()).map(({ version }) => version)).toEqual([undefined, undefined, undefined]);
+  });
+
+  test.for([{ drop: true as const }, { status: 500 }])(
+    'has its earlier answer again once that of the other one counts, and nothing is left: %j',
+    async (answer, { server, folder, batch }) => {
+      folder.jobs(one, user, { id: 'y', prompt: 'last {{@z.text}}' });
+      await batch();
+      server.answer = (prompt) => (prompt.startsWith('use') ? answer : undefined);
+      await batch(['redo', 'out', 'x', '--accept-changes', '--retries', '0']);
+      server.answer = () => undefined;
+      const sent = server.bodies.length;
+      const chosen = await batch(['choose', 'out', 'x=1']);
+      expect(chosen.stderr).toBe('the reports have it: gateway-cli batch export out\n');
+      expect(linesOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout)).toMatchObject([
+        { id: 'x', text: 'answer to one' },
+        { id: 'z', state: 'done', text: 'answer to use answer to one' },
+        { id: 'y', state: 'done', text: 'answer to last answer to use answer to one' },
+      ]);
+      expect((await batch(['status', 'out'])).stdout).toMatch(/^3 jobs: 3 done\n/);
+      expect((await batch(['choose', 'out', 'y=1'])).stdout).toBe('y: answer 1 of 1 counts already\n');
+      expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
+      expect(server.bodies).toHaveLength(sent);
     },
   );
 

@@ -39,8 +39,8 @@ export interface ManifestRow {
   id: string;
   /** The id of the row is its number in the file. */
   numbered?: true | undefined;
-  /** The key of a row that uses others, without the generations of these. */
-  own?: string | undefined;
+  /** The key of a row that uses others, without the answers that it uses. */
+  key?: string | undefined;
   /** The places of the rows that it uses, from 0, separated by blanks. */
   parents?: string | undefined;
   /** In the manifest of one of several shards: the number of the other shard that the row belongs to. */
@@ -63,6 +63,8 @@ export interface ManifestRow {
 export interface Manifest {
   header: ManifestHeader | undefined;
   rows: RowTable;
+  /** In a report, the slots that rows show in place of those that the file has: by the latter. */
+  shown?: ReadonlyMap<number, number>;
   /** Digests of rows, in a table of the same kind as that of slots: a row whose digest is here has a known key, and is not built. */
   memo: Slots;
 }
@@ -74,13 +76,13 @@ export function newManifest(rows = 0): Manifest {
 /** The members of a row that decide its slot: they are at the beginning of each line. */
 export type ManifestHead = Pick<
   ManifestRow,
-  'slot' | 'id' | 'numbered' | 'own' | 'parents' | 'other' | 'edited' | 'from'
+  'slot' | 'id' | 'numbered' | 'key' | 'parents' | 'other' | 'edited' | 'from'
 >;
 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, own, parents, other, edited, from, ...others } = row;
-  return JSON.stringify({ slot, id, numbered, own, parents, other, edited, from, ...others });
+  const { slot, id, numbered, key, parents, other, edited, from, ...others } = row;
+  return JSON.stringify({ slot, id, numbered, key, parents, other, edited, from, ...others });
 }
 
 const slotAt = '{"slot":"'.length;
@@ -91,17 +93,17 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"parents":"([\d ]+)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([0-9a-f]{32})")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"key":"([^"]*)")?(?:,"parents":"([\d ]+)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([0-9a-f]{32})")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
-  const [, slot, id, numbered, own, parents, other, edited, from] = head.exec(text) ?? [];
+  const [, slot, id, numbered, key, parents, other, edited, from] = head.exec(text) ?? [];
   if (slot === undefined || id === undefined) return undefined;
   return {
     slot,
     id: id.includes('\\') ? (JSON.parse(id) as string) : id.slice(1, -1),
     numbered: numbered === undefined ? undefined : true,
-    own,
+    key,
     parents,
     other: other === undefined ? undefined : Number(other),
     edited: edited === undefined ? undefined : true,

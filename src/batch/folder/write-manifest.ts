@@ -61,7 +61,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
     slot: state.slots.nameOf(slot),
     id,
     numbered: isNumbered || undefined,
-    own: link?.own,
+    key: link?.key,
     parents: link?.parents.join(' '),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
     edited: table.edited.has(place) || undefined,

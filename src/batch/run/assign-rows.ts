@@ -6,7 +6,7 @@ import { assignLevels, assignSlots } from './assign.ts';
 import { isMadeAgain, isRetried } from './decide.ts';
 import type { BatchPlan } from './plan.ts';
 import type { Sharding } from './shards.ts';
-import { hasSameOwn, indexRows, markWanted, type RowTable } from './table.ts';
+import { hasSameOwn, indexRows, markWanted, ownOf, type RowTable } from './table.ts';
 
 /** The rows that keep earlier answers, and those that this run makes again. */
 export interface AssignedRows {
@@ -34,7 +34,7 @@ export function assignRows(
   const { slots } = state;
   const kept = new Map<number, number>();
   const madeAgain = new Map<number, SlotState>();
-  const findEarlier = openEarlier(table, state);
+  const findEarlier = openEarlier(table, state.manifest.rows, state);
   const waiting = new Set<number>();
   const waits = (place: number): boolean => mustWait(place, waiting, { table, policy, state });
   // A row leaves its earlier answer by the user's word, and only for one that this run can get.
@@ -69,7 +69,7 @@ export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, 
   const { atService, slots } = state;
   const before = { ...table, slots: table.slots.slice() };
   const hasOther = (place: number): boolean => table.slots[place] !== before.slots[place];
-  const findEarlier = openEarlier(table, state);
+  const findEarlier = openEarlier(table, state.manifest.rows, state);
   assignSlots(table, before, slots, {
     kept: new Map(kept),
     // What the run was to ask is asked by the next one; anything else was not meant.
@@ -86,20 +86,23 @@ export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, 
 /**
  * Finds the slots with earlier answers that a row would keep though what it uses is made again or was edited, as the user has not said to
  * pay for it, too: those of the same question, as the row had it or as another row left it; and the one that the row had if what it uses
- * asks something else now. To be asked once the slot of the row in this run is known.
+ * asks something else now. To be asked once the slot of the row is known. `waits`: whether a row keeps earlier answers though an earlier run
+ * was allowed to pay for its slot, and did not come to that.
  */
-function openEarlier(
+export function openEarlier(
   table: RowTable,
-  { links, manifest: { rows: before }, slots }: BatchState,
+  before: RowTable,
+  { links, slots }: Pick<BatchState, 'links' | 'slots'>,
+  waits: (slot: number) => boolean = () => false,
 ): (place: number) => readonly number[] {
   if (table.links.size === 0) return () => [];
   const index = indexRows(before);
   const known = new Set(before.slots.subarray(0, before.size));
   // A row that was renamed has another id.
-  const byOwn = new Map(Array.from(before.links, ([place, { own }]) => [own, place]));
+  const byOwn = new Map(Array.from(before.links.keys(), (place) => [ownOf(before, place), place]));
   const findBefore = (place: number): number | undefined => {
     const sameId = index.find(table.ids[place] as number) ?? -1;
-    const was = hasSameOwn(table, place, before, sameId) ? sameId : byOwn.get(table.links.get(place)?.own ?? '');
+    const was = hasSameOwn(table, place, before, sameId) ? sameId : byOwn.get(ownOf(table, place));
     return was === undefined ? undefined : before.slots[was];
   };
   const byQuestion = new Map<string, number[]>();
@@ -111,10 +114,8 @@ function openEarlier(
   }
   return (place) => {
     const slot = table.slots[place] as number;
-    const asks = table.questions.get(place)?.asks;
-    if (asks === undefined || slots.mayBePaid(slot)) return [];
-    // An earlier run was allowed to pay for it, and did not come to that.
-    if (known.has(slot)) return [];
+    const asks = table.links.get(place)?.asks;
+    if (asks === undefined || slots.mayBePaid(slot) || (known.has(slot) && !waits(slot))) return [];
     const had = findBefore(place);
     const same = byQuestion.get(asks) ?? [];
     const own = had === undefined ? [] : [had];

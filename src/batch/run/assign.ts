@@ -95,17 +95,17 @@ function listUnlinked({ size, links }: RowTable): Uint32Array {
 
 /** Makes the key of a row that uses others: it has their slots and generations in place of their answers, so these come first. */
 function enterUses(place: number, { table, slots, comes }: Assigning): void {
-  const question = table.questions.get(place);
-  if (question === undefined) return;
-  question.uses = question.parents.map((parent) => {
-    const slot = table.slots[parent.place] as number;
+  const link = table.links.get(place);
+  if (link === undefined) return;
+  link.uses = link.parents.map((parent) => {
+    const slot = table.slots[parent] as number;
     return { slot, generation: slots.generationOf(slot, comes(slot)) };
   });
-  const asked = question.parents.map(
-    (parent) => table.questions.get(parent.place)?.asks ?? slots.keyOf(table.firsts[parent.place] as number),
+  const asked = link.parents.map(
+    (parent) => table.links.get(parent)?.asks ?? slots.keyOf(table.firsts[parent] as number),
   );
-  question.asks = digestUses(question.key, asked);
-  table.firsts[place] = slots.add(digestUses(question.key, nameUses(question.uses, slots).split(' ')));
+  link.asks = digestUses(link.key, asked);
+  table.firsts[place] = slots.add(digestUses(link.key, nameUses(link.uses, slots).split(' ')));
 }
 
 /** Gives slots to rows that do not use each other, by their keys. */

@@ -2,7 +2,7 @@ import { closest, type GatewayError, usageError } from '../../library/index.ts';
 import type { BatchState } from '../folder/state.ts';
 import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';
-import { type AnswerUse, digestUses, hashRowId, isThere, type RowTable } from './table.ts';
+import { type AnswerUse, hashRowId, isThere, type RowTable } from './table.ts';
 
 /** A row that uses others, before the others are known. */
 export interface NamingRow {
@@ -84,9 +84,8 @@ export function linkRows(
   rows: readonly { place: number; key: string; parents: readonly JobParent[] }[],
 ): number[] {
   for (const { place, key, parents } of rows) {
-    const ids = parents.map(({ id }) => id);
-    table.links.set(place, { own: digestUses(key, ids), parents: parents.map((parent) => parent.place) });
-    table.questions.set(place, { key, parents, uses: [], asks: '' });
+    table.links.set(place, { key, parents: parents.map((parent) => parent.place), uses: [], asks: '' });
+    table.jobParents.set(place, parents);
   }
   const { levels, rest } = partLevels(table.links);
   table.levels = levels;
@@ -94,7 +93,7 @@ export function linkRows(
 }
 
 /** Parts rows so that each comes after the rows that it uses. `rest`: rows that wait for each other, and rows that wait for these. */
-function partLevels(links: RowTable['links']): { levels: number[][]; rest: ReadonlySet<number> } {
+export function partLevels(links: RowTable['links']): { levels: number[][]; rest: ReadonlySet<number> } {
   const rest = new Set(links.keys());
   const waitsFor = new Map<number, number>();
   const childrenOf = new Map<number, number[]>();
@@ -169,7 +168,7 @@ type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchSt
  * earlier answer does not count for it.
  */
 export function hasUsed(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
-  const { uses = [] } = plan.table.questions.get(place) ?? {};
+  const { uses = [] } = plan.table.links.get(place) ?? {};
   return uses.every((use) => isThere(use, slots));
 }
 
@@ -179,8 +178,8 @@ export function listAwaited(
   { table, due }: Pick<BatchPlan, 'table' | 'due'>,
   { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
 ): JobParent[] {
-  const { uses = [], parents = [] } = table.questions.get(place) ?? {};
-  return parents.filter((parent, at) => {
+  const { uses = [] } = table.links.get(place) ?? {};
+  return (table.jobParents.get(place) ?? []).filter((parent, at) => {
     const use = uses[at] as AnswerUse;
     return due[parent.place] !== 1 && !atService.has(use.slot) && !isThere(use, slots);
   });

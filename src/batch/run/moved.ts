@@ -1,4 +1,4 @@
-import type { RowTable } from './table.ts';
+import { ownOf, type RowTable } from './table.ts';
 
 /**
  * Whether the row at a place of the last run is another one than the row at a place now, though they have the same number: what it
@@ -13,8 +13,8 @@ export function isMoved(was: number, is: number, { before, now }: Record<'before
 }
 
 /** What tells the question of a row from others, without the answers that it uses. */
-function questionOf({ links, firsts }: RowTable, place: number): string | number {
-  return links.get(place)?.own ?? (firsts[place] as number);
+function questionOf(table: RowTable, place: number): string | number {
+  return ownOf(table, place) ?? (table.firsts[place] as number);
 }
 
 /** The number of rows that ask something, beside one row. */

@@ -113,7 +113,7 @@ function describeRedo(
 
 /** What the slots ask that are sent for the first time, of rows that use others. */
 function describeLinks(table: RowTable, due: Uint8Array, { links, slots }: BatchState): LinkRecord[] {
-  return [...table.questions].flatMap(([place, { asks, uses }]) => {
+  return [...table.links].flatMap(([place, { asks, uses }]) => {
     const slot = table.slots[place] as number;
     if (due[place] === 0 || links.has(slot)) return [];
     return { t: 'link', slot: slots.nameOf(slot), asks, uses: nameUses(uses, slots) };

@@ -152,7 +152,8 @@ export async function prepareRow(
   { job: read, place }: PlacedJob,
   { jobs, plan: { table }, state: { slots } }: Pick<Batch, 'jobs' | 'plan' | 'state'>,
 ): Promise<{ job: Job; prepared: PreparedJob } | { prepared?: undefined; changed: unknown }> {
-  const { parents, key = slots.keyOf(table.slots[place] as number) } = table.questions.get(place) ?? {};
+  const parents = table.jobParents.get(place);
+  const key = table.links.get(place)?.key ?? slots.keyOf(table.slots[place] as number);
   const slotOf = (parent: JobParent): number => table.slots[parent.place] as number;
   const job = parents ? { ...read, parents: parents.map((parent) => ({ ...parent, slot: slotOf(parent) })) } : read;
   try {

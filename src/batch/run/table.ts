@@ -9,18 +9,12 @@ export interface AnswerUse {
   generation: number;
 }
 
-/** A row that uses the answers of others. */
+/** What a row asks that uses the answers of others. */
 interface RowLink {
-  /** What the row asks, whatever the answers that it uses: a digest of its key and the ids of the others. */
-  own: string;
+  /** The key of the row's question, without the answers that it uses. */
+  key: string;
   /** The places of the rows that it uses. */
   parents: readonly number[];
-}
-
-/** What a row of the file asks that uses the answers of others. */
-interface LinkedQuestion {
-  key: string;
-  parents: readonly JobParent[];
   /** The answers that the row uses: each by its slot and generation. Known once the slots of its parents are. */
   uses: readonly AnswerUse[];
   /** The key of its question, whatever answers its parents have and whatever they are called. Known once those of its parents are. */
@@ -48,10 +42,12 @@ export interface RowTable {
   others: Uint32Array;
   /** The places of rows that were edited, and that the user has not said to pay for. */
   edited: Set<number>;
+  /** In a report, the places of rows that show earlier answers, and that the user has said to make again. */
+  accepted: ReadonlySet<number>;
   /** The rows that use others, by their places. */
   links: Map<number, RowLink>;
-  /** What they ask; not known of the rows of a manifest. */
-  questions: Map<number, LinkedQuestion>;
+  /** The rows that each of them uses, as the file names them; not known of the rows of a manifest. */
+  jobParents: Map<number, readonly JobParent[]>;
   /** Their places, parted so that each row comes after those that it uses. */
   levels: readonly (readonly number[])[];
   /** The kind of answer of each row: its number in `jobProducts`. */
@@ -74,8 +70,9 @@ export function newRowTable(rows = 0): RowTable {
     slots: new Int32Array(room),
     others: new Uint32Array(room),
     edited: new Set(),
+    accepted: new Set(),
     links: new Map(),
-    questions: new Map(),
+    jobParents: new Map(),
     levels: [],
     products: new Uint8Array(room),
     froms: new Int32Array(room),
@@ -102,8 +99,8 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const slot = slots.addNamed(row.slot);
   const place = addRow(table, { id: row.id, isNumbered: row.numbered }, slots.firstOf(slot));
   table.slots[place] = slot;
-  const { own, parents = '' } = row;
-  if (own !== undefined) table.links.set(place, { own, parents: parents.split(' ').map(Number) });
+  const { key, parents = '' } = row;
+  if (key !== undefined) table.links.set(place, { key, parents: parents.split(' ').map(Number), uses: [], asks: '' });
   table.others[place] = row.other ?? 0;
   if (row.edited) table.edited.add(place);
   return place;
@@ -148,15 +145,16 @@ export function indexRows(table: RowTable) {
   };
 }
 
+/** What a row asks that uses others, apart from the answers that it uses: its key and the ids of the others. Undefined for another row. */
+export function ownOf({ ids, links }: RowTable, place: number): string | undefined {
+  const link = links.get(place);
+  return link && [link.key, ...link.parents.map((parent) => ids[parent])].join(' ');
+}
+
 /** Whether a row that uses others asks the same as one of another table, apart from the answers that it uses. */
-export function hasSameOwn(
-  one: Pick<RowTable, 'links'>,
-  place: number,
-  other: Pick<RowTable, 'links'>,
-  was: number,
-): boolean {
-  const own = one.links.get(place)?.own;
-  return own !== undefined && own === other.links.get(was)?.own;
+export function hasSameOwn(one: RowTable, place: number, other: RowTable, was: number): boolean {
+  const own = ownOf(one, place);
+  return own !== undefined && own === ownOf(other, was);
 }
 
 /** Marks the slots of the rows of a table as wanted, and no others. */
@@ -181,8 +179,8 @@ export function digestUses(key: string, uses: readonly string[]): string {
 }
 
 /** A row that the user named: its id, and what it asks, whatever the rows that it uses are called and answer. */
-export function describeNamed({ ids, firsts, questions }: RowTable, place: number, slots: Slots): string {
-  const key = questions.get(place)?.key ?? slots.keyOf(firsts[place] as number);
+export function describeNamed({ ids, firsts, links }: RowTable, place: number, slots: Slots): string {
+  const key = links.get(place)?.key ?? slots.keyOf(firsts[place] as number);
   return `${(ids[place] as number).toString(16)}:${key}`;
 }
 

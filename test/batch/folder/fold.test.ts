@@ -125,13 +125,13 @@ test('the head of a manifest line is read without its variables', () => {
     slot: `${keyOf(1)}-2`,
     id: 'a "b" \\ ü',
     numbered: true as const,
-    own: keyOf(2),
+    key: keyOf(2),
     line: 3,
     vars: { x: '}' },
   };
   const line = manifestLine(row);
   expect(readSlotName(line)).toBe(row.slot);
-  expect(readManifestHead(line)).toEqual({ slot: row.slot, id: row.id, numbered: true, own: row.own });
+  expect(readManifestHead(line)).toEqual({ slot: row.slot, id: row.id, numbered: true, key: row.key });
   expect(readManifestHead(manifestLine({ slot: keyOf(1), id: '1' }))).toEqual({ slot: keyOf(1), id: '1' });
   expect(readManifestHead('{"manifest":1}')).toBeUndefined();
 });

@@ -65,6 +65,8 @@ export class CountingGateway {
   readonly payments: Payment[] = [];
   /** The first run that asked something, whether it was paid or refused. */
   readonly askedBy = new Map<string, number>();
+  /** And the last one. */
+  readonly askedLast = new Map<string, number>();
   readonly batches: HeldBatch[] = [];
   readonly #files = new Map<string, string>();
 
@@ -90,6 +92,7 @@ export class CountingGateway {
 
   #pay(asked: string, { run, folder, next }: Asking): Payment | undefined {
     if (!this.askedBy.has(asked)) this.askedBy.set(asked, run);
+    this.askedLast.set(asked, run);
     const how = next();
     if (how === 'refused') return undefined;
     const text = `answer ${this.payments.length + 1}`;

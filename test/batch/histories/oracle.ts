@@ -89,8 +89,14 @@ function findResults(files: WatchedFolder): Map<string, number> {
   return ends;
 }
 
-/** Whether a row asks what was paid for, with answers to what its parents ask. */
-function isWantedBy(row: TableRow, payment: Payment, rows: readonly TableRow[], { gateway }: Oracle): boolean {
+/** Whether a row asks what was paid for, with answers to what its parents ask. `isDeep`: with what these were made of, and so on. */
+function isWantedBy(
+  row: TableRow,
+  payment: Payment,
+  rows: readonly TableRow[],
+  oracle: Oracle,
+  isDeep = false,
+): boolean {
   const start = askWith(row.base, []);
   if (!payment.asked.startsWith(start)) return false;
   const texts = payment.asked.slice(start.length).split('|').filter(Boolean);
@@ -98,8 +104,9 @@ function isWantedBy(row: TableRow, payment: Payment, rows: readonly TableRow[], 
     texts.length === row.parents.length &&
     texts.every((text, at) => {
       const parent = rows.find(({ id }) => id === row.parents[at]);
-      const made = gateway.payments.find((one) => one.text === text);
-      return made && parent && made.asked.startsWith(askWith(parent.base, []));
+      const made = oracle.gateway.payments.find((one) => one.text === text);
+      if (!made || !parent || !made.asked.startsWith(askWith(parent.base, []))) return false;
+      return !isDeep || isWantedBy(parent, made, rows, oracle, true);
     })
   );
 }
@@ -125,7 +132,7 @@ export async function playHistory({ isNumbered, shards, rows, kinds, links, step
       if (end === undefined) break;
     }
     await checkReport(expanded, { isFinal: false, wasKilled: end === undefined, isNumbered }, oracle);
-    if (hasLinks && (end === 'done' || end === 'open')) await checkLinked(expanded, step.policy, oracle);
+    if (hasLinks) await checkLinked(expanded, oracle);
   }
   await finish(expandTable(table), isNumbered, oracle);
   removeFolder(oracle.cwd);
@@ -258,7 +265,7 @@ async function runOnce(
   keepFates(folder, gateway);
   await endRedo(end, rows, folder, oracle);
   if (isUndisturbed && (end === 'done' || end === 'open')) await checkRedone(rows, folder, oracle);
-  if (end === 'done' || end === 'open') await checkKept({ rows, policy, had }, folder, oracle);
+  if (end !== 'asked') await checkKept({ rows, run, had }, folder, oracle);
   const manifest = files.read('jobs.jsonl').toString();
   const isTaken = end !== 'asked' && (end !== undefined || manifest !== folder.manifest);
   if (isTaken) {
@@ -542,6 +549,14 @@ interface Checking {
   isNumbered: boolean;
 }
 
+/** Whether the last run read the same rows. */
+function isOfTable(rows: readonly TableRow[], { before }: Folder): boolean {
+  return (
+    [...before.keys()].join() === rows.map(({ id }) => id).join() &&
+    rows.every(({ id, base }) => before.get(id) === base)
+  );
+}
+
 /** The report is the table: its rows, in its order, each with an answer to what it asks; and no answer is there twice. */
 async function checkReport(rows: readonly TableRow[], checking: Checking, oracle: Oracle): Promise<void> {
   const { folders, gateway, shownBefore } = oracle;
@@ -552,10 +567,7 @@ async function checkReport(rows: readonly TableRow[], checking: Checking, oracle
   );
   const texts = shown.flatMap(({ text }) => text ?? []);
   assert.equal(new Set(texts).size, texts.length, 'one answer in two rows');
-  const isOfTable = ({ before }: Folder): boolean =>
-    [...before.keys()].join() === rows.map(({ id }) => id).join() &&
-    rows.every(({ id, base }) => before.get(id) === base);
-  if (!folders.every(isOfTable)) return shownBefore.clear();
+  if (!folders.every((folder) => isOfTable(rows, folder))) return shownBefore.clear();
   if (!checking.isNumbered && folders.length === 1) checkGoingBack(rows, shown, oracle);
   assert.deepEqual(
     shown.map(({ id }) => id),
@@ -603,38 +615,32 @@ function checkGoingBack(
   }
 }
 
-/** A row that uses others keeps its answer, whatever becomes of these, until the user says to make it again or edits one of them. */
+/** A row that uses others shows its answer, whatever becomes of these and of the run, until it is asked for another, or edited. */
 async function checkKept(
-  { rows, policy, had }: { rows: readonly TableRow[]; policy: RunPolicy; had: ReadonlyMap<string, string | undefined> },
+  { rows, run, had }: { rows: readonly TableRow[]; run: number; had: ReadonlyMap<string, string | undefined> },
   folder: Folder,
   oracle: Oracle,
 ): Promise<void> {
-  // What was unknown is made of newer answers then.
-  if (policy.acceptChanges || policy.retry?.includes('unknown')) return;
+  const { payments, askedLast } = oracle.gateway;
   const shown = await mapShown(folder, oracle);
+  const told = hasBatch(folder.files) ? await readReport([folder.files], oracle) : [];
   const wanted = countEach(rows.map(({ base }) => base));
-  const isSame = (id: string): boolean => {
-    const [row, was] = [rows.find((one) => one.id === id), folder.rows.find((one) => one.id === id)];
-    const isOwnSame = row?.base === was?.base && row?.parents.join() === was?.parents.join();
-    return isOwnSame && row?.parents.every(isSame) === true;
-  };
-  for (const { id, base, parents } of rows) {
-    const text = had.get(id);
-    const isWhole = oracle.gateway.payments.some((one) => one.text === text && one.how === 'ok');
-    if (parents.length === 0 || !isWhole || wanted.get(base) !== 1 || policy.redo?.includes(id) || !isSame(id))
+  for (const row of rows) {
+    const { id, base } = row;
+    const paid = payments.find(({ text, how, fate }) => text === had.get(id) && how === 'ok' && fate === 'recorded');
+    if (row.parents.length === 0 || wanted.get(base) !== 1 || !paid || !isWantedBy(row, paid, rows, oracle, true))
       continue;
-    assert.ok(shown.get(id) !== undefined, `a row lost its answer, and nobody said so: ${id}`);
+    const wasAsked = [...askedLast].some(([asked, at]) => at === run && asked.startsWith(askWith(base, [])));
+    // A kill can come between the note of a request and the request.
+    const isAsked = wasAsked || told.find((one) => one.id === id)?.state === 'unknown';
+    assert.ok(isAsked || shown.get(id) !== undefined, `a row lost its answer, and nobody said so: ${id}`);
   }
 }
 
-/** A run that leaves nothing for another one leaves no row bare whose answer was made of the answers that the rows that it uses show. */
-async function checkLinked(
-  rows: readonly TableRow[],
-  { limit, onlyNamed }: RunStep['policy'],
-  oracle: Oracle,
-): Promise<void> {
+/** No row is bare whose answer was made of the answers that the rows that it uses show. */
+async function checkLinked(rows: readonly TableRow[], oracle: Oracle): Promise<void> {
   const [folder] = oracle.folders as [Folder];
-  if (limit !== undefined || onlyNamed || folder.hadBatches) return;
+  if (!isOfTable(rows, folder)) return;
   const shown = await mapShown(folder, oracle);
   const wanted = countEach(rows.map(({ base }) => base));
   for (const { id, base, parents } of rows) {

@@ -7,6 +7,7 @@ import {
   formatCount,
   isLeftToRedo,
   nameSome,
+  showAnswers,
 } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
@@ -65,22 +66,24 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const typed = toTypedFolder(outdir, header.command?.flags);
   const host = createHost(context, typed);
   const { lock, state, ...ends } = await openOutdir(folder, { host, context });
+  const before = showAnswers(state);
   const names = await readRowNames(
     choices.map(({ word }) => word),
     listManifestRows(folder),
   );
   const rows = await findRows(choices, names, { folder, outdir });
-  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
+  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state: before }));
   const changed = chosen.filter(({ isSame }) => !isSame);
-  const last = await readSummary(folder, countFolder({ state }));
+  const last = await readSummary(folder, countFolder({ state: before }));
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
     if (Object.keys(last).length > 0) await renewSummary(await readOneFolder(outdir, context), last, lock);
     await renewGallery(outdir, context);
   }
-  const { slots } = state;
-  const remade = [...findNotes(state.manifest.rows, state).outdated].filter((slot) => slots.answersOf(slot) > 0);
-  const outdated = [...(await readIds(new Set(remade), { folder, slots })).values()];
+  const now = showAnswers(state);
+  const { outdated: slots } = findNotes(now.manifest.rows, now);
+  const remade = new Set([...slots].filter((slot) => now.slots.answersOf(slot) > 0));
+  const outdated = [...(await readIds(remade, { folder, state: now })).values()];
   const document = {
     schema: 'gateway-cli/batch-choose@1',
     chosen: chosen.map(({ id, answer, answers }) => ({ id, answer, answers })),
@@ -88,10 +91,10 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   };
   if (context.root.json) return { document };
   await context.io.stdout.write(chosen.map((row) => `${describeChosen(row)}\n`).join(''));
-  const use = outdated.length === 1 ? 'uses' : 'use';
+  const [use, them] = outdated.length === 1 ? ['uses', 'it'] : ['use', 'them'];
   const next =
     outdated.length > 0
-      ? `${formatCount(outdated.length, 'job')} ${use} another answer: ${nameSome(outdated)}; to take what was answered before, which is free, and see what is left: ${nextCommand(typed, 'again')}`
+      ? `${formatCount(outdated.length, 'job')} ${use} another answer: ${nameSome(outdated)}; to make ${them} again: ${nextCommand(typed, 'again', { flags: '--accept-changes' })}`
       : `the reports have it: ${exportCommand([outdir])}`;
   await context.ui.note(next);
   return { document };

@@ -7,10 +7,12 @@ import {
   type Counts,
   findHolder,
   findNotes,
+  findShown,
   formatCount,
   getToldState,
   type KnownBatch,
   listVariations,
+  ownOf,
   type RowNotes,
   type Variation,
 } from '../../../batch/index.ts';
@@ -122,10 +124,10 @@ export function joinStates(
   };
 }
 
-/** The key of the row at a place, without the generations of the answers that it uses. */
+/** What the row at a place asks, apart from the answers that it uses. */
 function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string {
   const { rows } = manifest;
-  return rows.links.get(place)?.own ?? slots.keyOf(rows.slots[place] as number);
+  return ownOf(rows, place) ?? slots.keyOf(rows.slots[place] as number);
 }
 
 /** The slot of a row in one of several folders, which has its state. Slot -1: no folder has it. */
@@ -140,14 +142,15 @@ export interface FoundSlot {
  * by its name.
  */
 export function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
-  const { manifest: table, slots } = (folders[0] as BatchFolder).state;
-  if (folders.length === 1) return { at: 0, slot: slots.findNamed(name) };
+  const { state } = folders[0] as BatchFolder;
+  const table = state.manifest;
+  if (folders.length === 1) return { at: 0, slot: findShown(name, state) };
   const shard = table.rows.others[place] || table.header?.shard?.index;
   let best = { at: 0, slot: -1, rank: -1 };
   for (const [at, { isSameTable, state }] of folders.entries()) {
-    const { manifest, slots } = state;
+    const { manifest } = state;
     const isOwner = isSameTable ? manifest.rows.others[place] === 0 : manifest.header?.shard?.index === shard;
-    const slot = isSameTable && isOwner ? (manifest.rows.slots[place] as number) : slots.findNamed(name);
+    const slot = isSameTable && isOwner ? (manifest.rows.slots[place] as number) : findShown(name, state);
     const rank = (isOwner ? 2 : 0) + (getToldState(slot, state) === 'pending' ? 0 : 1);
     if (rank > best.rank) best = { at, slot, rank };
   }

@@ -1,4 +1,4 @@
-import { type BatchState, readManifestRows } from '../../../batch/index.ts';
+import { type BatchState, findShown, readManifestRows } from '../../../batch/index.ts';
 import { closest, type GatewayError, usageError } from '../../../library/index.ts';
 import { joinIds, toOperands } from './next-command.ts';
 
@@ -64,13 +64,13 @@ export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow
  */
 export async function readIds(
   wanted: ReadonlySet<number>,
-  { folder, slots }: Pick<BatchState, 'slots'> & { folder: string },
+  { folder, state }: { folder: string; state: Pick<BatchState, 'manifest' | 'slots'> },
 ): Promise<Map<number, string>> {
   const ids = new Map<number, string>();
   if (wanted.size === 0) return ids;
   for await (const rows of readManifestRows(folder))
     for (const { slot: name, id } of rows) {
-      const slot = slots.findNamed(name);
+      const slot = findShown(name, state);
       if (wanted.has(slot)) ids.set(slot, id);
     }
   return ids;

@@ -96,7 +96,7 @@ async function readStatus(one: BatchFolder, { error, outdir, spent }: LastRun): 
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
   const named = new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo, ...answered]);
-  const ids = await readIds(named, { folder, slots });
+  const ids = await readIds(named, { folder, state });
   const nameSlot = (slot: number): string => ids.get(slot) ?? slots.nameOf(slot);
   return {
     ...one,
@@ -114,6 +114,7 @@ async function readStatus(one: BatchFolder, { error, outdir, spent }: LastRun): 
       spent: readSpent(spent),
       billing: readBilling(state),
       leftToRedo: leftToRedo.map(nameSlot),
+      goesOn: manifest.rows.accepted.size > 0,
       answered: writeChoices(answered, nameSlot, state),
       isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),

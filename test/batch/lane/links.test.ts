@@ -27,6 +27,26 @@ test('jobs that use results of others go in a batch of their own, after those', 
   expect(server.batches).toHaveLength(2);
 });
 
+test('a redo that does not wait succeeds while one of its jobs waits for another one at the service', async ({
+  open,
+}) => {
+  const { batch, folder, server, env } = await open('messages');
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'c', prompt: 'Write {{@o.text}}' });
+  expect(await batch()).toMatchObject({ code: 0 });
+  server.pollsToEnd = 2;
+  const redo = await cli('redo', 'out', 'o,c', '--no-wait');
+  expect([redo.code, redo.stderr]).toEqual([
+    0,
+    expect.stringContaining('1 done (1 to make again), 1 at the service\n'),
+  ]);
+  const { stdout } = await cli('export', 'out', '--format', 'jsonl');
+  expect(stdout).toContain('"text":"answer to Write answer to Plan"');
+  expect(await cli('again', 'out')).toMatchObject({ code: 0 });
+  expect((await cli('status', 'out')).stdout).toMatch(/^2 jobs: 2 done\n/);
+  expect([...server.counts.values()]).toEqual([2, 2]);
+});
+
 test('jobs that got other ids while the service has them are collected, and not sent again', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
   server.pollsToEnd = 2;

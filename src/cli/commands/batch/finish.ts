@@ -234,7 +234,9 @@ async function judgeEnd(
   const waiting = new Set(plan.waiting);
   const isMeant = (place: number): boolean => stop !== undefined || plan.due[place] === 1 || waiting.has(place);
   const meant = countRows(plan.table, state, (place) => plan.isOwn(place) && isMeant(place));
-  const excused = stop !== undefined || policy.onlyNamed ? 0 : (meant.waiting ?? 0);
+  // A named row that waits was not made, unless what it waits for may be at the service.
+  const isExcused = stop === undefined && (!policy.onlyNamed || submitted > 0);
+  const excused = isExcused ? (meant.waiting ?? 0) : 0;
   const undone = meant.pending - excused + (meant.again ?? 0) + tried;
   if (failed + unknown + undone + (flags.wait === false ? 0 : submitted) === 0) return undefined;
   const early = {

@@ -37,10 +37,9 @@ export function countStates(rows: Iterable<CountedRow>): Counts {
     if (told === 'unknown' && slots.answersOf(slot) > 0) count('answered');
     if (told !== 'done') continue;
     if (slots.has(slot, 'cut')) count('incomplete');
-    const isAccepted = notes.accepted.has(slot);
-    if (isAccepted || slots.has(slot, 'again')) count('again');
+    if (slots.has(slot, 'again')) count('again');
     else if (slots.has(slot, 'tried')) count('tried');
-    if (notes.outdated.has(slot) && !isAccepted) count('outdated');
+    if (notes.outdated.has(slot)) count('outdated');
   }
   return counts;
 }
@@ -60,14 +59,12 @@ export function getToldState(slot: number, { atService, slots }: Pick<BatchState
   return slots.has(slot, 'tried') ? 'failed' : 'unknown';
 }
 
-type NotedTable = Pick<RowTable, 'size' | 'slots' | 'edited' | 'accepted' | 'links'>;
+type NotedTable = Pick<RowTable, 'size' | 'slots' | 'edited' | 'links'>;
 type NotedState = Pick<BatchState, 'links' | 'slots' | 'atService'>;
 
 /** The slots of rows of which more is told than their state, by what earlier runs left and by the rows that they use. */
 export interface RowNotes {
   edited: ReadonlySet<number>;
-  /** Rows that the user has said to make again, and that show their earlier answers until then. */
-  accepted: ReadonlySet<number>;
   /** Rows without an answer that cannot be sent before others have theirs. */
   waiting: ReadonlySet<number>;
   /** Rows whose answers were made of other answers than those that the rows they use have now, and the rows that use these: all are made again together. */
@@ -96,8 +93,7 @@ export function findNotes(table: NotedTable, state: NotedState): RowNotes {
   }
   // The set grows while it is walked.
   for (const slot of outdated) for (const user of users.get(slot) ?? []) outdated.add(user);
-  const slotsOf = (places: ReadonlySet<number>): ReadonlySet<number> => new Set(Array.from(places, slotOf));
-  return { edited: slotsOf(table.edited), accepted: slotsOf(table.accepted), waiting, outdated };
+  return { edited: new Set(Array.from(table.edited, slotOf)), waiting, outdated };
 }
 
 /** The number of answers that no row of the table wants. */

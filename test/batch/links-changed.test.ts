@@ -152,13 +152,19 @@ describe('a job that the user has said to make again after another one', () => {
     const rows = async () => linesOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout);
     expect(await rows()).toMatchObject([
       { id: 'x', text: 'answer to one' },
-      { id: 'z', state: 'done', version: 'outdated', text: 'answer to use answer to one' },
-      { id: 'y', state: 'done', version: 'outdated', text: 'answer to last answer to use answer to one' },
+      { id: 'z', state: 'pending', version: 'outdated', text: 'answer to use answer to one' },
+      { id: 'y', state: 'pending', version: 'outdated', text: 'answer to last answer to use answer to one' },
+    ]);
+    const all = linesOf((await batch(['export', 'out', '--format', 'jsonl', '--all'])).stdout);
+    expect(all.map(({ id, version }) => [id, version])).toEqual([
+      ['x', 'now'],
+      ['x', 'earlier'],
+      ['z', 'outdated'],
+      ['y', 'outdated'],
     ]);
     expect((await batch(['status', 'out'])).stdout).toBe(
-      `3 jobs: 3 done (2 to make again)\n${earlierAnswers(1)}2 to make again: gateway-cli batch again out\n`,
+      `3 jobs: 1 done, 2 not sent yet (1 waits for results of other jobs)\n${earlierAnswers(1)}2 not sent yet: gateway-cli batch again out\n`,
     );
-    expect((await batch(['choose', 'out', 'y=1'])).stdout).toBe('y: answer 1 of 1 counts already\n');
     expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);
     expect((await rows()).map(({ version }) => version)).toEqual([undefined, undefined, undefined]);

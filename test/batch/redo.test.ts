@@ -267,7 +267,7 @@ describe('--redo of jobs that use results of others', () => {
     folder.jobs(...trip);
     await batch();
     const stopped = await batch(all, interruptAt('Plan', server));
-    expect(stopped.stderr).toContain('\n3 done (2 to make again)\n2 to make again: gateway-cli batch again out\n');
+    expect(stopped.stderr).toContain('\n1 done, 2 not sent yet\n2 not sent yet: gateway-cli batch again out\n');
     server.answer = () => undefined;
     expect(await batch(all)).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 2, 2]);

@@ -63,8 +63,9 @@ export interface ManifestRow {
 export interface Manifest {
   header: ManifestHeader | undefined;
   rows: RowTable;
-  /** In a report, the slots that rows show in place of those that the file has: by the latter. */
+  /** In a report, the slots that rows have in place of those of the file, by the latter; and the slots whose answers rows show that have none. */
   shown?: ReadonlyMap<number, number>;
+  earlier?: ReadonlyMap<number, number>;
   /** Digests of rows, in a table of the same kind as that of slots: a row whose digest is here has a known key, and is not built. */
   memo: Slots;
 }

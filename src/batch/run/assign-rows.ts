@@ -34,7 +34,7 @@ export function assignRows(
   const { slots } = state;
   const kept = new Map<number, number>();
   const madeAgain = new Map<number, SlotState>();
-  const findEarlier = openEarlier(table, state.manifest.rows, state);
+  const findEarlier = openEarlier(table, state);
   const waiting = new Set<number>();
   const waits = (place: number): boolean => mustWait(place, waiting, { table, policy, state });
   // A row leaves its earlier answer by the user's word, and only for one that this run can get.
@@ -69,7 +69,7 @@ export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, 
   const { atService, slots } = state;
   const before = { ...table, slots: table.slots.slice() };
   const hasOther = (place: number): boolean => table.slots[place] !== before.slots[place];
-  const findEarlier = openEarlier(table, state.manifest.rows, state);
+  const findEarlier = openEarlier(table, state);
   assignSlots(table, before, slots, {
     kept: new Map(kept),
     // What the run was to ask is asked by the next one; anything else was not meant.
@@ -86,14 +86,11 @@ export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, 
 /**
  * Finds the slots with earlier answers that a row would keep though what it uses is made again or was edited, as the user has not said to
  * pay for it, too: those of the same question, as the row had it or as another row left it; and the one that the row had if what it uses
- * asks something else now. To be asked once the slot of the row is known. `waits`: whether a row keeps earlier answers though an earlier run
- * was allowed to pay for its slot, and did not come to that.
+ * asks something else now. To be asked once the slot of the row in this run is known.
  */
-export function openEarlier(
+function openEarlier(
   table: RowTable,
-  before: RowTable,
-  { links, slots }: Pick<BatchState, 'links' | 'slots'>,
-  waits: (slot: number) => boolean = () => false,
+  { links, manifest: { rows: before }, slots }: BatchState,
 ): (place: number) => readonly number[] {
   if (table.links.size === 0) return () => [];
   const index = indexRows(before);
@@ -115,7 +112,9 @@ export function openEarlier(
   return (place) => {
     const slot = table.slots[place] as number;
     const asks = table.links.get(place)?.asks;
-    if (asks === undefined || slots.mayBePaid(slot) || (known.has(slot) && !waits(slot))) return [];
+    if (asks === undefined || slots.mayBePaid(slot)) return [];
+    // An earlier run was allowed to pay for it, and did not come to that.
+    if (known.has(slot)) return [];
     const had = findBefore(place);
     const same = byQuestion.get(asks) ?? [];
     const own = had === undefined ? [] : [had];

@@ -42,8 +42,6 @@ export interface RowTable {
   others: Uint32Array;
   /** The places of rows that were edited, and that the user has not said to pay for. */
   edited: Set<number>;
-  /** In a report, the places of rows that show earlier answers, and that the user has said to make again. */
-  accepted: ReadonlySet<number>;
   /** The rows that use others, by their places. */
   links: Map<number, RowLink>;
   /** The rows that each of them uses, as the file names them; not known of the rows of a manifest. */
@@ -70,7 +68,6 @@ export function newRowTable(rows = 0): RowTable {
     slots: new Int32Array(room),
     others: new Uint32Array(room),
     edited: new Set(),
-    accepted: new Set(),
     links: new Map(),
     jobParents: new Map(),
     levels: [],

@@ -50,7 +50,7 @@ export interface EngineEnd {
   error: GatewayError | undefined;
   /** It was thrown before the run had begun. */
   isRefused: boolean;
-  /** Every row has an answer, and none waits for another one. */
+  /** Every row has an answer that was made of those that count, and none waits for another one. */
   isWhole: boolean;
   steps: number;
 }
@@ -97,7 +97,15 @@ function openContext(cwd: string, env: Record<string, string>, signal: AbortSign
   };
 }
 
-const notWhole = ['failed', 'unknown', 'pending', 'again', 'submitted', 'waiting'] as const satisfies (keyof Counts)[];
+const notWhole = [
+  'failed',
+  'unknown',
+  'pending',
+  'again',
+  'submitted',
+  'waiting',
+  'outdated',
+] as const satisfies (keyof Counts)[];
 
 /** One run of `batch` in this process. Where it is killed, it goes on with files that nobody looks at, and nothing that it asks arrives. */
 export async function runEngine(options: RunOptions): Promise<EngineEnd> {

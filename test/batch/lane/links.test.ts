@@ -38,7 +38,7 @@ test('a redo that does not wait succeeds while one of its jobs waits for another
   const redo = await cli('redo', 'out', 'o,c', '--no-wait');
   expect([redo.code, redo.stderr]).toEqual([
     0,
-    expect.stringContaining('1 done (1 to make again), 1 at the service\n'),
+    expect.stringContaining('1 at the service, 1 not sent yet (1 waits for results of other jobs)\n'),
   ]);
   const { stdout } = await cli('export', 'out', '--format', 'jsonl');
   expect(stdout).toContain('"text":"answer to Write answer to Plan"');

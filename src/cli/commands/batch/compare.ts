@@ -91,8 +91,8 @@ export function listVariationColumns(variations: readonly Variation[]): Column[]
   return variations.map(({ label }) => ({ name: label, cell: (row) => row.variations?.[label] }));
 }
 
-function describeAnswer({ state, answer, text = '', images, error }: ReportRow): string {
-  if (state !== 'done') return `${state}${error ? `: ${error.class}: ${error.message}` : ''}`;
+function describeAnswer({ state, version, answer, text = '', images, error }: ReportRow): string {
+  if (state !== 'done' && version !== 'outdated') return `${state}${error ? `: ${error.class}: ${error.message}` : ''}`;
   if (answer !== undefined) return JSON.stringify(answer);
   return text === '' ? images.join('; ') : text;
 }

@@ -13,7 +13,6 @@ import {
   maxNamed,
   nameSome,
   sentBefore,
-  showRows,
   type Stop,
   writeSummary,
 } from '../../../batch/index.ts';
@@ -72,16 +71,15 @@ export async function noteRefused(
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandEnd> {
   if (batch.folder === undefined) return { error };
-  const document = await summarize(batch, await readRows(showBatch(batch), undefined), error);
+  const document = await summarize(batch, await readRows(batch, undefined), error);
   await saveSummary(batch, document).catch(() => undefined);
   return { document, error };
 }
 
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
-  const { context, flags, folder, refused = 0, state } = batch;
-  const shown = showBatch(batch);
-  const ended = await readRows(shown, stop);
+  const { context, flags, folder, plan, refused = 0, state } = batch;
+  const ended = await readRows(batch, stop);
   const { counts, states, failures } = ended;
   const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
   const error: unknown = stop === 'signal' ? context.signal.reason : failure;
@@ -89,11 +87,11 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (folder) await saveSummary(batch, document);
   if (folder && stop !== 'signal') await renewPage(folder.outdir, context);
   if (failure === undefined) await context.ui.note(describeStates(states));
-  const waiting = shown.plan.table.links.size > 0 ? await describeWaiting(shown) : undefined;
+  const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.prices.hasAny());
   if (cost !== '') await context.ui.note(cost);
-  await noteTried(shown);
+  await noteTried(batch);
   // For jobs at the service, the wait for them has told the next command.
   const isTold = failure !== undefined || (stop === 'signal' && counts.submitted !== undefined) || flags.stream;
   if (!isTold) for (const line of describeNext(states)) await context.ui.note(line);
@@ -101,8 +99,8 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${join(folder.outdir, batchFiles.results)}\n`);
   // Lines of a stream that are no rows have told their errors.
-  const most = { failed: counts.failed - refused, most: maxNamed, outdirs: [folder.outdir] };
-  for (const line of describeFailures(failures, most)) await context.ui.note(line);
+  const shown = { failed: counts.failed - refused, most: maxNamed, outdirs: [folder.outdir] };
+  for (const line of describeFailures(failures, shown)) await context.ui.note(line);
   return { document, error };
 }
 
@@ -113,12 +111,6 @@ async function renewPage(outdir: string, context: EndedBatch['context']): Promis
   } catch (error) {
     await context.ui.warn(`${batchFiles.gallery} shows an earlier run: ${toGatewayError(error).message}`);
   }
-}
-
-/** The batch with the answers that its rows show, as reports have them from here on. */
-function showBatch<One extends EndedBatch>(batch: One): One {
-  const { plan, state } = batch;
-  return { ...batch, plan: { ...plan, table: showRows(plan.table, state, plan.isOwn) } };
 }
 
 /** The rows of a batch at the end of a run. */
@@ -146,7 +138,6 @@ async function readRows(batch: EndedBatch, stop: Stop | undefined): Promise<Rows
     billing: readBilling(state),
     refused,
     leftToRedo: leftToRedo.map(nameSlot),
-    goesOn: plan.table.accepted.size > 0,
     answered: writeChoices(answered, nameSlot, state),
   });
   const failed = [...ids].filter(([slot]) => failureOf.has(slot));

@@ -96,7 +96,7 @@ async function* readCards(
   const pictures = isOne ? first.folder : cwd;
   for await (const rows of readReportRows(folders, { takes: true }))
     for (const row of rows) {
-      if (row.state === 'pending') continue;
+      if (row.state === 'pending' && row.version !== 'outdated') continue;
       const command = row.choose && chooseCommand(isOne ? first.name : '<outdir>', [row.choose]);
       const images = row.images.map((path) => toRelativeLink(relative(from, resolve(pictures, path))));
       yield { ...row, images, command };

@@ -34,11 +34,19 @@ function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void>
 
 /** Whether a row of the report has a slot, by the folder and the slot. */
 function openShown(folders: readonly BatchFolder[]): (at: number, slot: number) => boolean {
-  const [first, ...others] = folders;
-  if (others.length === 0) return (_, slot) => first?.state.slots.has(slot, 'wanted') === true;
   const shown = folders.map(({ state }) => new Uint8Array(state.slots.size));
-  for (const { at, slot } of listFound(folders)) if (slot >= 0) (shown[at] as Uint8Array)[slot] = 1;
+  for (const { at, slot } of listFound(folders)) {
+    if (slot < 0) continue;
+    const own = shown[at] as Uint8Array;
+    own[slot] = 1;
+    own[findEarlier({ at, slot }, folders) ?? slot] = 1;
+  }
   return (at, slot) => shown[at]?.[slot] === 1;
+}
+
+/** The slot whose answer a row shows that has none yet. */
+function findEarlier({ at, slot }: FoundSlot, folders: readonly BatchFolder[]): number | undefined {
+  return folders[at]?.state.manifest.earlier?.get(slot);
 }
 
 /** The slot of another folder that has the same answers as one of this folder; -1 if there is none. */
@@ -102,7 +110,8 @@ export async function* readReportRows(
       for (const found of rows) {
         const folder = folders[found.at] as BatchFolder;
         const name = (row: ReportRow): ReportRow => (folders.length > 1 ? placeImages(row, folder) : row);
-        const reading = results.read(found);
+        const earlier = findEarlier(found, folders);
+        const reading = results.read({ ...found, slot: earlier ?? found.slot });
         if (reading instanceof Promise) {
           yield block;
           block = [];
@@ -174,13 +183,15 @@ function createReportRow(
 ): ReportRow {
   const { id, version, name, command, prompt } = row;
   const state = getToldState(slot, batch);
+  const isEarlier = batch.manifest.earlier?.has(slot) === true;
   const hasAnswer = document !== undefined && batch.slots.answersOf(slot) > 0;
-  const isNow = !hasAnswer || version === 'earlier' || !notes.outdated.has(slot);
-  const told = { id, version: isNow ? version : ('outdated' as const), name, state };
+  const isOutdated = isEarlier || (hasAnswer && version !== 'earlier' && notes.outdated.has(slot));
+  const told = { id, version: isOutdated ? ('outdated' as const) : version, name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
-  if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);
+  if (document !== undefined && !isEarlier) return toReportRow({ ...told, vars, prompt }, document);
   const missing = describeMissing(state, slot, batch);
   const error = holder && missing === unanswered ? inFlight : missing;
+  if (document !== undefined) return { ...toReportRow({ ...told, vars, prompt }, document), error };
   return { ...told, command, vars, prompt, images: [], error };
 }
 

@@ -7,7 +7,6 @@ import {
   listIds,
   nameRows,
   sentBefore,
-  showRows,
 } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { describeCosts } from '../../../library/index.ts';
@@ -22,8 +21,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const next = describeSending(batch);
-    const table = showRows(plan.table, state, plan.isOwn);
-    const states = listStates(countRows(table, state, plan.isOwn), { billing: readBilling(state) });
+    const states = listStates(countRows(plan.table, state, plan.isOwn), { billing: readBilling(state) });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);

@@ -64,8 +64,6 @@ interface NextFacts {
   refused?: number | undefined;
   /** The ids of the rows of `listLeftToRedo`. */
   leftToRedo?: readonly string[];
-  /** Others are to be made again, too, without a word more. */
-  goesOn?: boolean;
   /** The rows of `listAnswered`, as words of `batch choose`. */
   answered?: readonly string[];
 }
@@ -74,7 +72,7 @@ interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, tried = 0, outdated = 0, failed, unknown, answered = 0, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { billing, folder, spent, leftToRedo, answered: choices = [], refused = 0, isRefused = false, goesOn } = facts;
+  const { billing, folder, spent, leftToRedo, answered: choices = [], refused = 0, isRefused = false } = facts;
   // While rows are edited, a run without the flag asks for them.
   const asks = edited > 0 || isRefused;
   const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
@@ -99,7 +97,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       state: 'to make again',
       of: 'done',
       rows: again + tried,
-      next: redo ?? (leftToRedo === undefined || goesOn ? goOn : undefined),
+      next: leftToRedo === undefined ? goOn : redo,
       // Without a command, these are cut answers, which have theirs.
       ...(billing?.again && (leftToRedo === undefined || named.count > 0) && twice),
       ...(unnamed > 0 && { before: `${billing?.again ? `${twice.before}; ` : ''}${unnamed} more to name after these` }),

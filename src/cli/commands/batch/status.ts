@@ -114,7 +114,6 @@ async function readStatus(one: BatchFolder, { error, outdir, spent }: LastRun): 
       spent: readSpent(spent),
       billing: readBilling(state),
       leftToRedo: leftToRedo.map(nameSlot),
-      goesOn: manifest.rows.accepted.size > 0,
       answered: writeChoices(answered, nameSlot, state),
       isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),

@@ -66,23 +66,23 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const typed = toTypedFolder(outdir, header.command?.flags);
   const host = createHost(context, typed);
   const { lock, state, ...ends } = await openOutdir(folder, { host, context });
-  const before = showAnswers(state);
+  const shown = showAnswers(state);
   const names = await readRowNames(
     choices.map(({ word }) => word),
     listManifestRows(folder),
   );
   const rows = await findRows(choices, names, { folder, outdir });
-  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state: before }));
+  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state: shown }));
   const changed = chosen.filter(({ isSame }) => !isSame);
-  const last = await readSummary(folder, countFolder({ state: before }));
+  const last = await readSummary(folder, countFolder({ state: shown }));
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
     if (Object.keys(last).length > 0) await renewSummary(await readOneFolder(outdir, context), last, lock);
     await renewGallery(outdir, context);
   }
   const now = showAnswers(state);
-  const { outdated: slots } = findNotes(now.manifest.rows, now);
-  const remade = new Set([...slots].filter((slot) => now.slots.answersOf(slot) > 0));
+  const notes = findNotes(now.manifest.rows, now);
+  const remade = new Set([...notes.outdated].filter((slot) => now.slots.answersOf(slot) > 0));
   const outdated = [...(await readIds(remade, { folder, state: now })).values()];
   const document = {
     schema: 'gateway-cli/batch-choose@1',

@@ -165,6 +165,7 @@ describe('a job that the user has said to make again after another one', () => {
     expect((await batch(['status', 'out'])).stdout).toBe(
       `3 jobs: 1 done, 2 not sent yet (1 waits for results of other jobs)\n${earlierAnswers(1)}2 not sent yet: gateway-cli batch again out\n`,
     );
+    expect((await batch(['choose', 'out', 'y=1'])).stderr).toContain('row y has no answer to what it asks now\n');
     expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);
     expect((await rows()).map(({ version }) => version)).toEqual([undefined, undefined, undefined]);

@@ -164,7 +164,7 @@ function findChosen(
     );
   if (answers === 0)
     throw usageError(
-      `row ${name} has no answer`,
+      `row ${name} has no answer${manifest.earlier?.has(slot) ? ' to what it asks now' : ''}`,
       `to see what sends it: gateway-cli batch status ${shellWord(typed.outdir)}`,
     );
   if (answer > answers)

@@ -34,13 +34,16 @@ function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void>
 
 /** Whether a row of the report has a slot, by the folder and the slot. */
 function openShown(folders: readonly BatchFolder[]): (at: number, slot: number) => boolean {
-  const shown = folders.map(({ state }) => new Uint8Array(state.slots.size));
-  for (const { at, slot } of listFound(folders)) {
-    if (slot < 0) continue;
-    const own = shown[at] as Uint8Array;
-    own[slot] = 1;
-    own[findEarlier({ at, slot }, folders) ?? slot] = 1;
+  const [first, ...others] = folders as [BatchFolder, ...BatchFolder[]];
+  if (others.length === 0) {
+    const { manifest, slots } = first.state;
+    const earlier = new Set(manifest.earlier?.values());
+    return (_, slot) => slots.has(slot, 'wanted') || earlier.has(slot);
   }
+  const shown = folders.map(({ state }) => new Uint8Array(state.slots.size));
+  for (const found of listFound(folders))
+    for (const slot of [found.slot, findEarlier(found, folders) ?? -1])
+      if (slot >= 0) (shown[found.at] as Uint8Array)[slot] = 1;
   return (at, slot) => shown[at]?.[slot] === 1;
 }
 

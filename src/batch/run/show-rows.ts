@@ -28,16 +28,16 @@ export function showAnswers(state: BatchState): BatchState {
     comes: (slot) => atService.has(slot),
   });
   markWanted(shown, slots);
-  const moved = [...rows.links.keys()].filter((place) => slotOf(place) !== shown.slots[place]);
-  return {
-    ...state,
-    manifest: {
-      ...manifest,
-      rows: shown,
-      shown: new Map(moved.map((place) => [slotOf(place), shown.slots[place] as number])),
-      earlier: findEarlier(shown, state),
-    },
-  };
+  const earlier = findEarlier(shown, state);
+  return { ...state, manifest: { ...manifest, rows: shown, shown: mapSlots(rows, shown), earlier } };
+}
+
+/** The slots that rows have in another table, by those that they have in this one, where they differ. */
+function mapSlots({ size, slots }: RowTable, { slots: others }: RowTable): Map<number, number> {
+  const found = new Map<number, number>();
+  for (let place = 0; place < size; place++)
+    if (slots[place] !== others[place]) found.set(slots[place] as number, others[place] as number);
+  return found;
 }
 
 /** The slots with the newest earlier answers to the same questions, by the slots of rows for which nothing came yet. */

@@ -46,7 +46,7 @@ export { readyJob, readyJobs } from './run/queue.ts';
 export type { QueuedJob } from './run/queue.ts';
 export { openAssigning } from './run/assign.ts';
 export { assignAgain } from './run/assign-rows.ts';
-export { findShown, showAnswers } from './run/show-rows.ts';
+export { findRowSlot } from './run/show-rows.ts';
 export { listAwaited } from './run/links.ts';
 export { isMoved } from './run/moved.ts';
 export { decideSlot, isLeftToRedo, isRetried } from './run/decide.ts';

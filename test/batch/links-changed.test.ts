@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { textReply } from '../helpers/with-server.ts';
 import { earlierAnswers, test } from './with-batch.ts';
 
 const linesOf = (text: string) =>
@@ -193,6 +194,51 @@ describe('a job that the user has said to make again after another one', () => {
       expect(server.bodies).toHaveLength(sent);
     },
   );
+
+  test('shows its earlier answer beside its own earlier ones, also if the other one was edited', async ({
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user);
+    await batch();
+    await batch(['redo', 'out', 'z']);
+    folder.jobs({ ...one, prompt: 'ONE' }, user);
+    await batch(['again', 'out', '--accept-changes', '--limit', '1']);
+    const { stdout } = await batch(['export', 'out', '--format', 'jsonl', '--all']);
+    const text = 'answer to use answer to one';
+    expect(linesOf(stdout)).toMatchObject([
+      { id: 'x', version: 'now', text: 'answer to ONE' },
+      { id: 'z', version: 'outdated', state: 'pending', text },
+      { id: 'z', version: 'earlier', text },
+      { id: 'x', version: 'earlier', text: 'answer to one' },
+    ]);
+    expect(stdout).not.toContain('"choose"');
+    const sums = await batch(['export', 'out', '--format', 'promptfoo']);
+    expect(sums.stdout).toContain(`"providerOutput":"${text}"`);
+  });
+
+  test('is what reports show after a choice, for the next run too', async ({ server, folder, batch }) => {
+    let count = 0;
+    server.answer = () => ({ body: textReply(`A${++count}`) });
+    folder.jobs(one, user);
+    await batch();
+    await batch(['redo', 'out', 'x', '--accept-changes']);
+    await batch(['choose', 'out', 'x=1']);
+    await batch(['redo', 'out', 'x']);
+    const rows = async () => linesOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout);
+    expect(await rows()).toMatchObject([{ text: 'A5' }, { version: 'outdated', text: 'A2' }]);
+    await batch(['redo', 'out', 'x', '--accept-changes', '--limit', '1']);
+    expect(await rows()).toMatchObject([{ text: 'A6' }, { version: 'outdated', text: 'A2' }]);
+    await batch(['choose', 'out', 'x=3']);
+    expect(await rows()).toMatchObject([{ text: 'A5' }, { version: 'outdated', state: 'done', text: 'A2' }]);
+    expect((await batch(['status', 'out'])).stdout).toContain(
+      '1 outdated: gateway-cli batch again out --accept-changes\n',
+    );
+    folder.jobs(one, { ...user, prompt: 'edited {{@x.text}}' });
+    expect(await batch(['retry', 'out'])).toMatchObject({ code: 0 });
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 14 });
+    expect(server.bodies).toHaveLength(6);
+  });
 
   test('is sent by retry where it failed', async ({ server, folder, batch }) => {
     folder.jobs(one, user);

@@ -22,6 +22,7 @@ import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import type { BatchState } from './state.ts';
+import { showAnswers } from '../run/show-rows.ts';
 import { markWanted } from '../run/table.ts';
 
 /** The batch of a folder, as its files tell it. */
@@ -41,7 +42,7 @@ export async function readFolder(folder: string): Promise<KnownBatch> {
   if (state.run === undefined) return { state, ...ends };
   state.manifest = await readManifest(folder, state.slots);
   markWanted(state.manifest.rows, state.slots);
-  return { state, ...ends };
+  return { state: showAnswers(state), ...ends };
 }
 
 /** At most this many foreign files are named. */

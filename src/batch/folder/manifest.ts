@@ -47,6 +47,8 @@ export interface ManifestRow {
   other?: number | undefined;
   /** The row was edited after it had been answered, and the user has not said to pay for it. */
   edited?: true | undefined;
+  /** The slot whose answer the row shows while nothing came for what it asks. */
+  earlier?: string | undefined;
   /** Digest of the line and the settings of the row, if its key can be known without its request. */
   from?: string | undefined;
   /** The number of the row among the rows of the file, from 1. */
@@ -63,8 +65,9 @@ export interface ManifestRow {
 export interface Manifest {
   header: ManifestHeader | undefined;
   rows: RowTable;
-  /** In a report, the slots that rows have in place of those of the file, by the latter; and the slots whose answers rows show that have none. */
-  shown?: ReadonlyMap<number, number>;
+  /** The slots that rows have in place of those of the file, by the latter. */
+  moved?: ReadonlyMap<number, number>;
+  /** The slots whose answers rows show, by the slots of these rows, which have none. */
   earlier?: ReadonlyMap<number, number>;
   /** Digests of rows, in a table of the same kind as that of slots: a row whose digest is here has a known key, and is not built. */
   memo: Slots;
@@ -77,13 +80,13 @@ export function newManifest(rows = 0): Manifest {
 /** The members of a row that decide its slot: they are at the beginning of each line. */
 export type ManifestHead = Pick<
   ManifestRow,
-  'slot' | 'id' | 'numbered' | 'key' | 'parents' | 'other' | 'edited' | 'from'
+  'slot' | 'id' | 'numbered' | 'key' | 'parents' | 'other' | 'edited' | 'earlier' | 'from'
 >;
 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, key, parents, other, edited, from, ...others } = row;
-  return JSON.stringify({ slot, id, numbered, key, parents, other, edited, from, ...others });
+  const { slot, id, numbered, key, parents, other, edited, earlier, from, ...others } = row;
+  return JSON.stringify({ slot, id, numbered, key, parents, other, edited, earlier, from, ...others });
 }
 
 const slotAt = '{"slot":"'.length;
@@ -94,11 +97,11 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"key":"([^"]*)")?(?:,"parents":"([\d ]+)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([0-9a-f]{32})")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"key":"([^"]*)")?(?:,"parents":"([\d ]+)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"earlier":"([0-9a-f-]+)")?(?:,"from":"([0-9a-f]{32})")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
-  const [, slot, id, numbered, key, parents, other, edited, from] = head.exec(text) ?? [];
+  const [, slot, id, numbered, key, parents, other, edited, earlier, from] = head.exec(text) ?? [];
   if (slot === undefined || id === undefined) return undefined;
   return {
     slot,
@@ -108,6 +111,7 @@ export function readManifestHead(text: string): ManifestHead | undefined {
     parents,
     other: other === undefined ? undefined : Number(other),
     edited: edited === undefined ? undefined : true,
+    earlier,
     from,
   };
 }

@@ -57,6 +57,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
   const { vars, prompt } = values;
   const slot = table.slots[place] as number;
   const link = table.links.get(place);
+  const earlier = table.earlier.get(place);
   return manifestLine({
     slot: state.slots.nameOf(slot),
     id,
@@ -65,6 +66,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
     parents: link?.parents.join(' '),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
     edited: table.edited.has(place) || undefined,
+    earlier: earlier === undefined ? undefined : state.slots.nameOf(earlier),
     from: findFrom(state.manifest, table, place),
     row: number,
     of: lineId,
@@ -78,10 +80,10 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
 /** Whether the manifest has this table and its command already, as far as that can be known without the rows. */
 export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'policy' | 'state'>): boolean {
   const { table } = plan;
-  const { header, rows: before } = state.manifest;
+  const { header, moved, rows: before } = state.manifest;
   if (!isSameCommand(policy.command, header?.command)) return false;
   // A row that was built can have other variables.
-  if (table.size !== before.size || plan.built > 0) return false;
+  if (table.size !== before.size || plan.built > 0 || moved?.size) return false;
   for (let place = 0; place < table.size; place++)
     if (
       table.slots[place] !== before.slots[place] ||

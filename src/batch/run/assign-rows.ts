@@ -88,20 +88,13 @@ export function assignAgain({ kept, table }: Pick<BatchPlan, 'kept' | 'table'>, 
  * pay for it, too: those of the same question, as the row had it or as another row left it; and the one that the row had if what it uses
  * asks something else now. To be asked once the slot of the row in this run is known.
  */
-function openEarlier(
+export function openEarlier(
   table: RowTable,
-  { links, manifest: { rows: before }, slots }: BatchState,
+  { links, manifest: { rows: before }, slots }: Pick<BatchState, 'links' | 'manifest' | 'slots'>,
 ): (place: number) => readonly number[] {
   if (table.links.size === 0) return () => [];
-  const index = indexRows(before);
+  const findBefore = openBefore(table, before);
   const known = new Set(before.slots.subarray(0, before.size));
-  // A row that was renamed has another id.
-  const byOwn = new Map(Array.from(before.links.keys(), (place) => [ownOf(before, place), place]));
-  const findBefore = (place: number): number | undefined => {
-    const sameId = index.find(table.ids[place] as number) ?? -1;
-    const was = hasSameOwn(table, place, before, sameId) ? sameId : byOwn.get(ownOf(table, place));
-    return was === undefined ? undefined : before.slots[was];
-  };
   const byQuestion = new Map<string, number[]>();
   // The newest comes first.
   for (const [slot, { asks }] of [...links].toReversed()) {
@@ -115,12 +108,42 @@ function openEarlier(
     if (asks === undefined || slots.mayBePaid(slot)) return [];
     // An earlier run was allowed to pay for it, and did not come to that.
     if (known.has(slot)) return [];
-    const had = findBefore(place);
-    const same = byQuestion.get(asks) ?? [];
-    const own = had === undefined ? [] : [had];
-    const all = own.some((one) => links.get(one)?.asks === asks) ? [...own, ...same] : [...same, ...own];
+    const was = findBefore(place);
+    const had = was === undefined ? [] : [before.slots[was], before.earlier.get(was)];
+    const own = had.filter((one) => one !== undefined);
+    const isSame = (one: number): boolean => links.get(one)?.asks === asks;
+    const all = [...own.filter(isSame), ...(byQuestion.get(asks) ?? []), ...own.filter((one) => !isSame(one))];
     return all.filter((one) => one !== slot && slots.mayBePaid(one));
   };
+}
+
+/** Finds the places that rows which use others had in another table, if they asked the same there but for the answers that they use. */
+function openBefore(table: RowTable, before: RowTable): (place: number) => number | undefined {
+  const index = indexRows(before);
+  // A row that was renamed has another id.
+  const byOwn = new Map(Array.from(before.links.keys(), (place) => [ownOf(before, place), place]));
+  return (place) => {
+    const sameId = index.find(table.ids[place] as number) ?? -1;
+    return hasSameOwn(table, place, before, sameId) ? sameId : byOwn.get(ownOf(table, place));
+  };
+}
+
+/** The answers that rows showed in the last run, and show until one comes for what they ask now: their slots by the places of the rows. */
+export function listShown(
+  table: RowTable,
+  { manifest: { rows: before }, slots }: Pick<BatchState, 'manifest' | 'slots'>,
+): Map<number, number> {
+  const shown = new Map<number, number>();
+  if (table.links.size === 0) return shown;
+  const findBefore = openBefore(table, before);
+  for (const place of table.links.keys()) {
+    const was = slots.answersOf(table.slots[place] as number) > 0 ? undefined : findBefore(place);
+    if (was === undefined) continue;
+    const had = before.slots[was] as number;
+    const answered = slots.answersOf(had) > 0 ? had : before.earlier.get(was);
+    if (answered !== undefined) shown.set(place, answered);
+  }
+  return shown;
 }
 
 /** Whether a row uses one that waits, or that failed or may have been billed, and is not sent again. */

@@ -1,6 +1,6 @@
 import { type ChangedRow, findChanged } from './changed.ts';
 import { assignSlots } from './assign.ts';
-import { assignRows, type AssignedRows } from './assign-rows.ts';
+import { assignRows, type AssignedRows, listShown } from './assign-rows.ts';
 import { isRetried, isToCome } from './decide.ts';
 import { type DecidedRows, decideRows, openRetried } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
@@ -78,6 +78,7 @@ export async function planBatch(
   const decided = decideRows(table, { ...rows, ...assigned, changed, findRetried }, batch);
   // What was not named, or is left by a limit, is left for a run that asks for it.
   for (const row of found) if (!isAccepted(row) && decided.due[row.place] !== 1) table.edited.add(row.place);
+  table.earlier = listShown(table, state);
   const redo = describeRedo(goesOn ? undefined : names, { table, ...assigned }, state);
   const records = [...redo, ...describeLinks(table, decided.due, state)];
   for (const record of records) applyRecord(record, state);

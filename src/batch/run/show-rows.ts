@@ -1,18 +1,20 @@
 import { assignSlots } from './assign.ts';
+import { openEarlier } from './assign-rows.ts';
 import { partLevels } from './links.ts';
 import { markWanted, type RowTable } from './table.ts';
+import { getToldState } from '../counts.ts';
 import type { BatchState } from '../folder/state.ts';
 
 /**
- * The state of a batch for reports. A row that uses others has the slot of what it asks of the answers that count now, if that was answered:
- * a choice can have come since the table was written. Otherwise it has the slot of the table; and while nothing came for that, it shows
- * its earlier answer.
+ * The state of a batch whose rows have the slots that a run without a flag would give them: an answer can have been chosen since the
+ * table was written. A row that uses others has the slot of what it asks of the answers that count now, if that was answered; otherwise
+ * that of the table, if it asks that, or of an earlier answer. New slots are added, and those of the rows are marked as wanted.
  */
 export function showAnswers(state: BatchState): BatchState {
   const { atService, manifest, slots } = state;
   const { rows } = manifest;
   if (rows.links.size === 0) return state;
-  const shown = {
+  const shown: RowTable = {
     ...rows,
     firsts: rows.firsts.slice(),
     slots: rows.slots.slice(),
@@ -22,14 +24,16 @@ export function showAnswers(state: BatchState): BatchState {
   const slotOf = (place: number): number => rows.slots[place] as number;
   // Nothing is known here of the answers of other shards.
   const others = [...rows.links.keys()].filter((place) => rows.others[place] !== 0);
+  const findEarlier = openEarlier(shown, state);
   assignSlots(shown, rows, slots, {
     kept: new Map(others.map((place) => [place, slotOf(place)])),
-    listEarlier: (place) => (slots.mayBePaid(shown.slots[place] as number) ? [] : [slotOf(place)]),
+    listEarlier: (place) =>
+      slots.mayBePaid(shown.slots[place] as number) ? [] : [...findEarlier(place), slotOf(place)],
     comes: (slot) => atService.has(slot),
   });
   markWanted(shown, slots);
-  const earlier = findEarlier(shown, state);
-  return { ...state, manifest: { ...manifest, rows: shown, shown: mapSlots(rows, shown), earlier } };
+  const earlier = findShown(shown, state);
+  return { ...state, manifest: { ...manifest, rows: shown, moved: mapSlots(rows, shown), earlier } };
 }
 
 /** The slots that rows have in another table, by those that they have in this one, where they differ. */
@@ -40,27 +44,25 @@ function mapSlots({ size, slots }: RowTable, { slots: others }: RowTable): Map<n
   return found;
 }
 
-/** The slots with the newest earlier answers to the same questions, by the slots of rows for which nothing came yet. */
-function findEarlier(table: RowTable, { links, slots }: Pick<BatchState, 'links' | 'slots'>): Map<number, number> {
-  const byQuestion = new Map<string, number[]>();
-  for (const [slot, { asks }] of links)
-    if (slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted')) {
-      const same = byQuestion.get(asks);
-      if (same) same.push(slot);
-      else byQuestion.set(asks, [slot]);
-    }
+/** The slots whose answers rows show that have none, and that did not fail, by the slots of these rows. No other row has them. */
+function findShown(
+  table: RowTable,
+  { atService, slots }: Pick<BatchState, 'atService' | 'slots'>,
+): Map<number, number> {
   const found = new Map<number, number>();
-  // Of equal rows, the last one has the newest answer.
-  for (const [place, { asks }] of [...table.links].toReversed()) {
+  const taken = new Set<number>();
+  for (const [place, earlier] of table.earlier) {
     const slot = table.slots[place] as number;
-    const earlier = slots.placeOf(slot) === undefined ? byQuestion.get(asks)?.pop() : undefined;
-    if (earlier !== undefined) found.set(slot, earlier);
+    const isBare = slots.answersOf(slot) === 0 && getToldState(slot, { atService, slots }) !== 'failed';
+    if (!isBare || slots.has(earlier, 'wanted') || taken.has(earlier)) continue;
+    taken.add(earlier);
+    found.set(slot, earlier);
   }
   return found;
 }
 
-/** The slot of a row by its name in jobs.jsonl, in a state for reports; -1 if there is none. */
-export function findShown(name: string, { manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): number {
+/** The slot of a row by its name in jobs.jsonl; -1 if there is none. */
+export function findRowSlot(name: string, { manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): number {
   const slot = slots.findNamed(name);
-  return manifest.shown?.get(slot) ?? slot;
+  return manifest.moved?.get(slot) ?? slot;
 }

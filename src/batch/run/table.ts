@@ -42,6 +42,8 @@ export interface RowTable {
   others: Uint32Array;
   /** The places of rows that were edited, and that the user has not said to pay for. */
   edited: Set<number>;
+  /** The slots whose answers rows show while nothing came for what they ask, by the places of the rows. */
+  earlier: Map<number, number>;
   /** The rows that use others, by their places. */
   links: Map<number, RowLink>;
   /** The rows that each of them uses, as the file names them; not known of the rows of a manifest. */
@@ -68,6 +70,7 @@ export function newRowTable(rows = 0): RowTable {
     slots: new Int32Array(room),
     others: new Uint32Array(room),
     edited: new Set(),
+    earlier: new Map(),
     links: new Map(),
     jobParents: new Map(),
     levels: [],
@@ -100,6 +103,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   if (key !== undefined) table.links.set(place, { key, parents: parents.split(' ').map(Number), uses: [], asks: '' });
   table.others[place] = row.other ?? 0;
   if (row.edited) table.edited.add(place);
+  if (row.earlier !== undefined) table.earlier.set(place, slots.addNamed(row.earlier));
   return place;
 }
 

@@ -4,14 +4,7 @@ import { afterOnClock } from '../../../src/library/clock.ts';
 import type { AnswerContext } from '../../../src/cli/context.ts';
 import { createUi } from '../../../src/cli/output/log.ts';
 import { createStdin } from '../../../src/cli/input/stdin.ts';
-import {
-  chooseAnswers,
-  type Counts,
-  noLock,
-  readFolder,
-  type RetryWord,
-  showAnswers,
-} from '../../../src/batch/index.ts';
+import { chooseAnswers, type Counts, noLock, readFolder, type RetryWord } from '../../../src/batch/index.ts';
 import { runJobFile } from '../../../src/cli/commands/batch/batch.ts';
 import type { BatchFlags } from '../../../src/cli/commands/batch/flags.ts';
 import { readFolders } from '../../../src/cli/commands/batch/folders.ts';
@@ -177,7 +170,7 @@ export async function choose(
 ): Promise<{ chosen: string; paid: string[] } | undefined> {
   if (!hasBatch(folder)) return undefined;
   const { state, lostEnds } = await readFolder(folder.path);
-  const { atService, manifest, slots, takes } = showAnswers(state);
+  const { atService, manifest, slots, takes } = state;
   if (place >= manifest.rows.size) return undefined;
   const slot = manifest.rows.slots[place] as number;
   const isThere = answer <= slots.answersOf(slot);

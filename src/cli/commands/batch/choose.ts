@@ -3,11 +3,9 @@ import {
   batchFiles,
   type BatchState,
   chooseAnswers,
-  findNotes,
   formatCount,
   isLeftToRedo,
   nameSome,
-  showAnswers,
 } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
@@ -66,24 +64,22 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const typed = toTypedFolder(outdir, header.command?.flags);
   const host = createHost(context, typed);
   const { lock, state, ...ends } = await openOutdir(folder, { host, context });
-  const shown = showAnswers(state);
   const names = await readRowNames(
     choices.map(({ word }) => word),
     listManifestRows(folder),
   );
   const rows = await findRows(choices, names, { folder, outdir });
-  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state: shown }));
+  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
-  const last = await readSummary(folder, countFolder({ state: shown }));
+  const last = await readSummary(folder, countFolder({ state }));
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
     if (Object.keys(last).length > 0) await renewSummary(await readOneFolder(outdir, context), last, lock);
     await renewGallery(outdir, context);
   }
-  const now = showAnswers(state);
-  const notes = findNotes(now.manifest.rows, now);
-  const remade = new Set([...notes.outdated].filter((slot) => now.slots.answersOf(slot) > 0));
-  const outdated = [...(await readIds(remade, { folder, state: now })).values()];
+  const now = await readOneFolder(outdir, context);
+  const remade = new Set([...now.notes.outdated].filter((slot) => now.state.slots.answersOf(slot) > 0));
+  const outdated = [...(await readIds(remade, now)).values()];
   const document = {
     schema: 'gateway-cli/batch-choose@1',
     chosen: chosen.map(({ id, answer, answers }) => ({ id, answer, answers })),

@@ -92,7 +92,8 @@ export function listVariationColumns(variations: readonly Variation[]): Column[]
 }
 
 function describeAnswer({ state, version, answer, text = '', images, error }: ReportRow): string {
-  if (state !== 'done' && version !== 'outdated') return `${state}${error ? `: ${error.class}: ${error.message}` : ''}`;
+  if (state !== 'done' && !(state === 'pending' && version === 'outdated'))
+    return `${state}${error ? `: ${error.class}: ${error.message}` : ''}`;
   if (answer !== undefined) return JSON.stringify(answer);
   return text === '' ? images.join('; ') : text;
 }
@@ -146,11 +147,12 @@ export async function sumBy(
   return { columns: names.map((name) => ({ name, cell: (row) => row[name] })), rows: [rows] };
 }
 
-function addJob(sums: Sums, { state, answer, usage = {}, cost, durationMs = 0 }: ReportRow): Sums {
+function addJob(sums: Sums, { state, version, answer, usage = {}, cost, durationMs = 0 }: ReportRow): Sums {
+  const counted = { ...sums, jobs: sums.jobs + 1, [state]: sums[state] + 1 };
+  // It shows an earlier answer.
+  if (state !== 'done' && version === 'outdated') return counted;
   return {
-    ...sums,
-    jobs: sums.jobs + 1,
-    [state]: sums[state] + 1,
+    ...counted,
     fits: sums.fits + (answer === undefined ? 0 : 1),
     inputTokens: sums.inputTokens + (numberField(usage, 'inputTokens') ?? 0),
     outputTokens: sums.outputTokens + (numberField(usage, 'outputTokens') ?? 0),

@@ -7,7 +7,7 @@ import {
   type Counts,
   findHolder,
   findNotes,
-  findShown,
+  findRowSlot,
   formatCount,
   getToldState,
   type KnownBatch,
@@ -144,13 +144,13 @@ export interface FoundSlot {
 export function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
   const { state } = folders[0] as BatchFolder;
   const table = state.manifest;
-  if (folders.length === 1) return { at: 0, slot: findShown(name, state) };
+  if (folders.length === 1) return { at: 0, slot: findRowSlot(name, state) };
   const shard = table.rows.others[place] || table.header?.shard?.index;
   let best = { at: 0, slot: -1, rank: -1 };
   for (const [at, { isSameTable, state }] of folders.entries()) {
     const { manifest } = state;
     const isOwner = isSameTable ? manifest.rows.others[place] === 0 : manifest.header?.shard?.index === shard;
-    const slot = isSameTable && isOwner ? (manifest.rows.slots[place] as number) : findShown(name, state);
+    const slot = isSameTable && isOwner ? (manifest.rows.slots[place] as number) : findRowSlot(name, state);
     const rank = (isOwner ? 2 : 0) + (getToldState(slot, state) === 'pending' ? 0 : 1);
     if (rank > best.rank) best = { at, slot, rank };
   }

@@ -9,7 +9,6 @@ import {
   type KnownBatch,
   readFolder,
   requireOwn,
-  showAnswers,
 } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { describeReadError, getErrorCode, type LockTimes, shellWord, usageError } from '../../../library/index.ts';
@@ -39,13 +38,12 @@ export async function findOutdir(
   return { path, exists: found === 'folder' };
 }
 
-/** Reads the folder of a batch for a report: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError usage if it is none. */
+/** Reads the folder of a batch: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError usage if it is none. */
 export async function readBatchFolder(outdir: string, { io, ui }: Context): Promise<KnownBatch & { folder: string }> {
   const { folder } = await readBatchHeader(outdir, io);
   const progress = ui.progress(`reading ${outdir}`);
   try {
-    const { state, ...ends } = await readFolder(folder);
-    return { ...ends, state: showAnswers(state), folder };
+    return { ...(await readFolder(folder)), folder };
   } finally {
     progress.stop();
   }

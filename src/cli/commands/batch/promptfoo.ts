@@ -1,7 +1,7 @@
 import { parseVariedId, type ReportRow, type RowBlocks, type Variation } from '../../../batch/index.ts';
 import { usesText } from './jobs/references.ts';
 
-/** The file of promptfoo, with a test for each job that is done. */
+/** The file of promptfoo, with a test for each job that shows an answer. */
 export async function* promptfooReport(
   rows: RowBlocks,
   { name, variations }: { name: string; variations: readonly Variation[] },
@@ -13,7 +13,7 @@ export async function* promptfooReport(
     toLiteral(toTest(row, parseVariedId(row.id, variations)?.variation.label ?? name));
   let separator = '\n';
   for await (const block of rows) {
-    const tests = block.filter(({ state }) => state === 'done').map(testOf);
+    const tests = block.filter(({ state, version }) => state === 'done' || version === 'outdated').map(testOf);
     if (tests.length === 0) continue;
     yield separator + tests.join(',\n');
     separator = ',\n';

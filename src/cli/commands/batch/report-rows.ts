@@ -114,14 +114,15 @@ export async function* readReportRows(
         const folder = folders[found.at] as BatchFolder;
         const name = (row: ReportRow): ReportRow => (folders.length > 1 ? placeImages(row, folder) : row);
         const earlier = findEarlier(found, folders);
-        const reading = results.read({ ...found, slot: earlier ?? found.slot });
+        const shown = { ...found, slot: earlier ?? found.slot };
+        const reading = results.read(shown);
         if (reading instanceof Promise) {
           yield block;
           block = [];
         }
         block.push(name(createReportRow(found, reading instanceof Promise ? await reading : reading, folder)));
-        if (!takes || !folder.state.takes.has(found.slot)) continue;
-        append(block, (await readTakes(found, folder, results)).map(name));
+        if (!takes || !folder.state.takes.has(shown.slot)) continue;
+        append(block, (await readTakes(shown, folder, results)).map(name));
       }
       yield block;
     }
@@ -142,7 +143,7 @@ async function readTakes(
   return (await results.readTakes(found)).map(([number, document]) => ({
     ...toReportRow({ id: row.id, version: 'earlier', state: 'done' }, document),
     // An answer that no row wants belongs to no row, so it cannot be chosen.
-    choose: row.version === 'earlier' ? undefined : `${name}=${number}`,
+    choose: row.version === 'earlier' || !state.slots.has(slot, 'wanted') ? undefined : `${name}=${number}`,
   }));
 }
 
@@ -188,7 +189,8 @@ function createReportRow(
   const state = getToldState(slot, batch);
   const isEarlier = batch.manifest.earlier?.has(slot) === true;
   const hasAnswer = document !== undefined && batch.slots.answersOf(slot) > 0;
-  const isOutdated = isEarlier || (hasAnswer && version !== 'earlier' && notes.outdated.has(slot));
+  const isOutdated =
+    (isEarlier && document !== undefined) || (hasAnswer && version !== 'earlier' && notes.outdated.has(slot));
   const told = { id, version: isOutdated ? ('outdated' as const) : version, name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined && !isEarlier) return toReportRow({ ...told, vars, prompt }, document);

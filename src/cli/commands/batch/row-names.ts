@@ -1,4 +1,4 @@
-import { type BatchState, findShown, readManifestRows } from '../../../batch/index.ts';
+import { type BatchState, findRowSlot, readManifestRows } from '../../../batch/index.ts';
 import { closest, type GatewayError, usageError } from '../../../library/index.ts';
 import { joinIds, toOperands } from './next-command.ts';
 
@@ -70,7 +70,7 @@ export async function readIds(
   if (wanted.size === 0) return ids;
   for await (const rows of readManifestRows(folder))
     for (const { slot: name, id } of rows) {
-      const slot = findShown(name, state);
+      const slot = findRowSlot(name, state);
       if (wanted.has(slot)) ids.set(slot, id);
     }
   return ids;

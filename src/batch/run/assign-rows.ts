@@ -131,7 +131,7 @@ function openBefore(table: RowTable, before: RowTable): (place: number) => numbe
 /** The answers that rows showed in the last run, and show until one comes for what they ask now: their slots by the places of the rows. */
 export function listShown(
   table: RowTable,
-  { manifest: { rows: before }, slots }: Pick<BatchState, 'manifest' | 'slots'>,
+  { atService, manifest: { rows: before }, slots }: Pick<BatchState, 'atService' | 'manifest' | 'slots'>,
 ): Map<number, number> {
   const shown = new Map<number, number>();
   if (table.links.size === 0) return shown;
@@ -140,8 +140,9 @@ export function listShown(
     const was = slots.answersOf(table.slots[place] as number) > 0 ? undefined : findBefore(place);
     if (was === undefined) continue;
     const had = before.slots[was] as number;
-    const answered = slots.answersOf(had) > 0 ? had : before.earlier.get(was);
-    if (answered !== undefined) shown.set(place, answered);
+    const isAnswered = slots.answersOf(had) > 0 || atService.has(had);
+    const earlier = isAnswered ? had : before.earlier.get(was);
+    if (earlier !== undefined) shown.set(place, earlier);
   }
   return shown;
 }

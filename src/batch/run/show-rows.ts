@@ -54,7 +54,8 @@ function findShown(
   for (const [place, earlier] of table.earlier) {
     const slot = table.slots[place] as number;
     const isBare = slots.answersOf(slot) === 0 && getToldState(slot, { atService, slots }) !== 'failed';
-    if (!isBare || slots.has(earlier, 'wanted') || taken.has(earlier)) continue;
+    const isFree = slots.answersOf(earlier) > 0 && !slots.has(earlier, 'wanted') && !taken.has(earlier);
+    if (!isBare || !isFree) continue;
     taken.add(earlier);
     found.set(slot, earlier);
   }

@@ -631,8 +631,8 @@ async function checkKept(
     if (row.parents.length === 0 || wanted.get(base) !== 1 || !paid || !isWantedBy(row, paid, rows, oracle, true))
       continue;
     const wasAsked = [...askedLast].some(([asked, at]) => at === run && asked.startsWith(askWith(base, [])));
-    // A kill can come between the note of a request and the request.
-    const isAsked = wasAsked || told.find((one) => one.id === id)?.state === 'unknown';
+    // The service can have answered what an earlier run asked; and a kill can come between the note of a request and the request.
+    const isAsked = wasAsked || ['failed', 'unknown'].includes(told.find((one) => one.id === id)?.state ?? '');
     assert.ok(isAsked || shown.get(id) !== undefined, `a row lost its answer, and nobody said so: ${id}`);
   }
 }

@@ -217,6 +217,22 @@ describe('a job that the user has said to make again after another one', () => {
     expect(sums.stdout).toContain(`"providerOutput":"${text}"`);
   });
 
+  test('is made by retry and redo, too, where changes are accepted and an earlier run did not come to it', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(one, user, { id: 'y', prompt: 'last {{@z.text}}' });
+    await batch();
+    await batch(['redo', 'out', 'x', '--accept-changes', '--limit', '1']);
+    server.answer = (prompt) => (prompt.startsWith('use') ? { status: 400 } : undefined);
+    expect(await batch(['redo', 'out', 'x', '--accept-changes'])).toMatchObject({ code: 13 });
+    server.answer = () => undefined;
+    expect(await batch(['retry', 'out', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^3 jobs: 3 done\n/);
+    expect(server.bodies).toHaveLength(8);
+  });
+
   test('is what reports show after a choice, for the next run too', async ({ server, folder, batch }) => {
     let count = 0;
     server.answer = () => ({ body: textReply(`A${++count}`) });

@@ -75,6 +75,8 @@ function openDecision(
   const isMeant = (place: number, slot: number): boolean => {
     if (isNamed(place)) return true;
     if (isChanged.has(place)) return policy.acceptChanges === true;
+    // An earlier run was allowed to make it of a newer answer.
+    if (policy.acceptChanges && table.earlier.has(place)) return true;
     // An earlier run can have begun to make a cut answer again.
     return isRetried(slot, policy, state) || findRetried(place) !== undefined;
   };

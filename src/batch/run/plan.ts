@@ -75,10 +75,10 @@ export async function planBatch(
   }
 
   const changed = found.filter(({ place }) => findRetried(place) === undefined);
+  table.earlier = listShown(table, state);
   const decided = decideRows(table, { ...rows, ...assigned, changed, findRetried }, batch);
   // What was not named, or is left by a limit, is left for a run that asks for it.
   for (const row of found) if (!isAccepted(row) && decided.due[row.place] !== 1) table.edited.add(row.place);
-  table.earlier = listShown(table, state);
   const redo = describeRedo(goesOn ? undefined : names, { table, ...assigned }, state);
   const records = [...redo, ...describeLinks(table, decided.due, state)];
   for (const record of records) applyRecord(record, state);

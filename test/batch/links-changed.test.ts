@@ -226,7 +226,9 @@ describe('a job that the user has said to make again after another one', () => {
     await batch();
     await batch(['redo', 'out', 'x', '--accept-changes', '--limit', '1']);
     server.answer = (prompt) => (prompt.startsWith('use') ? { status: 400 } : undefined);
-    expect(await batch(['redo', 'out', 'x', '--accept-changes'])).toMatchObject({ code: 13 });
+    const redo = await batch(['redo', 'out', 'x', '--accept-changes']);
+    expect([redo.code, redo.stderr]).toEqual([13, expect.stringContaining('; 1 is sent again, 2 as they changed\n')]);
+    expect(redo.stderr).not.toContain('first time');
     server.answer = () => undefined;
     expect(await batch(['retry', 'out', '--accept-changes'])).toMatchObject({ code: 0 });
     expect((await batch(['status', 'out'])).stdout).toMatch(/^3 jobs: 3 done\n/);

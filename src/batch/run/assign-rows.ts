@@ -117,14 +117,20 @@ export function openEarlier(
   };
 }
 
-/** Finds the places that rows which use others had in another table, if they asked the same there but for the answers that they use. */
+/**
+ * Finds the places that rows which use others had in the last run, if they asked the same there but for the answers that they use, or
+ * for the names of the rows whose answers these are.
+ */
 function openBefore(table: RowTable, before: RowTable): (place: number) => number | undefined {
   const index = indexRows(before);
   // A row that was renamed has another id.
   const byOwn = new Map(Array.from(before.links.keys(), (place) => [ownOf(before, place), place]));
+  const byQuestion = new Map(Array.from(before.links, ([place, { asks }]) => [asks, place]));
   return (place) => {
     const sameId = index.find(table.ids[place] as number) ?? -1;
-    return hasSameOwn(table, place, before, sameId) ? sameId : byOwn.get(ownOf(table, place));
+    const asks = table.links.get(place)?.asks ?? '';
+    const isSame = hasSameOwn(table, place, before, sameId) || before.links.get(sameId)?.asks === asks;
+    return isSame ? sameId : (byOwn.get(ownOf(table, place)) ?? byQuestion.get(asks));
   };
 }
 

@@ -17,7 +17,7 @@ export interface DecidedRows {
   /** The number of rows that an earlier run sent, and this one sends again; and of those among them that may be billed twice. */
   again: number;
   twice: number;
-  /** The number of rows that this run sends for the first time, and that were not edited. */
+  /** The number of rows that this run sends for the first time, and that neither were edited nor use a newer answer. */
   fresh: number;
   /** The places of the first few of both. */
   first: { again: readonly number[]; fresh: readonly number[] };
@@ -58,7 +58,7 @@ export function decideRows(table: RowTable, rows: ComparedRows, options: DecideO
     }
     counts.toSend++;
     if (told !== 'pending') countDue('again', place);
-    else if (!isChanged.has(place)) countDue('fresh', place);
+    else if (!isChanged.has(place) && !table.earlier.has(place)) countDue('fresh', place);
     if (told === 'unknown' || madeAgain.get(place) === 'sent') counts.twice++;
   }
   return { ...counts, first, due, waiting: [...waiting].filter((place) => decide(place) === 'send') };

@@ -143,10 +143,12 @@ export function listShown(
   if (table.links.size === 0) return shown;
   const findBefore = openBefore(table, before);
   for (const place of table.links.keys()) {
-    const was = slots.answersOf(table.slots[place] as number) > 0 ? undefined : findBefore(place);
+    const slot = table.slots[place] as number;
+    const was = slots.answersOf(slot) > 0 ? undefined : findBefore(place);
     if (was === undefined) continue;
     const had = before.slots[was] as number;
-    const isAnswered = slots.answersOf(had) > 0 || atService.has(had);
+    // The service can make an answer to what the row asked before.
+    const isAnswered = slots.answersOf(had) > 0 || (had !== slot && atService.has(had));
     const earlier = isAnswered ? had : before.earlier.get(was);
     if (earlier !== undefined) shown.set(place, earlier);
   }

@@ -403,7 +403,7 @@ function checkNamed(
       ([asked, at]) =>
         at < run && asked.startsWith(askWith(base, [])) && (!isAnswered(asked) || (mostWanted.get(base) ?? 0) > 1),
     );
-  const isAnswered = (asked: string): boolean => payments.some((one) => one.asked === asked && one.how !== 'broken');
+  const isAnswered = (asked: string): boolean => payments.some((one) => one.asked === asked && isGood(one));
   for (const payment of paid) {
     const wanting = rows.filter((row) => isWantedBy(row, payment, rows, oracle));
     const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row) || wasCut(row) || hasFailed(row));

@@ -217,6 +217,19 @@ describe('a job that the user has said to make again after another one', () => {
     expect(sums.stdout).toContain(`"providerOutput":"${text}"`);
   });
 
+  test('is asked for where it was edited before the new one was sent', async ({ server, folder, batch }) => {
+    folder.jobs(one, user);
+    await batch();
+    await batch(['redo', 'out', 'x', '--accept-changes', '--limit', '1']);
+    folder.jobs(one, { ...user, prompt: 'take {{@x.text}}' });
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([14, expect.stringContaining('1 job was edited')]);
+    expect(server.bodies).toHaveLength(3);
+    folder.jobs(one, user);
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+  });
+
   test('is made by retry and redo, too, where changes are accepted and an earlier run did not come to it', async ({
     server,
     folder,

@@ -88,15 +88,17 @@ function countBy<Item>(items: Iterable<Item>, seriesOf: (item: Item) => number):
 
 /**
  * The orphans: places in `before` of slots that have an answer, or may have been billed, and are not wanted any more; or of rows
- * that were edited then already, and left. A row that failed is mended, not edited.
+ * that were edited then already, and left, or that showed an earlier answer, as nothing was sent for them. A row that failed is mended,
+ * not edited.
  */
 function findOrphans(before: RowTable, slots: Slots, isSharded: boolean): Set<number> {
   const found = new Set<number>();
   for (let place = 0; place < before.size; place++) {
     const slot = before.slots[place] as number;
     if (slots.has(slot, 'wanted')) continue;
-    if ((isSharded && before.others[place] !== 0) || slots.mayBePaid(slot) || before.edited.has(place))
-      found.add(place);
+    const shown = slots.stateOf(slot) === 'pending' ? (before.earlier.get(place) ?? slot) : slot;
+    const isPaid = slots.mayBePaid(shown) && !slots.has(shown, 'wanted');
+    if ((isSharded && before.others[place] !== 0) || isPaid || before.edited.has(place)) found.add(place);
   }
   return found;
 }

@@ -93,6 +93,21 @@ test.for([false, true])(
   },
 );
 
+test('status says how to collect what no job waits for', async ({ open }) => {
+  const { batch, folder, server, env } = await open('messages');
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });
+  server.pollsToEnd = 2;
+  folder.jobs({ id: 'x', prompt: 'one' });
+  await batch(['--no-wait']);
+  server.pollsToEnd = 3;
+  folder.jobs({ id: 'y', prompt: 'one' });
+  await cli('again', 'out', '-m', 'other', '--lane', 'live', '--accept-changes');
+  const next = 'gateway-cli batch again out --lane batch';
+  expect((await cli('status', 'out')).stdout).toContain(`at the service for no job: ${next}\n`);
+  await cli(...next.split(' ').slice(2));
+  expect((await cli('status', 'out')).stdout).toContain('1 answer that no job asks for now');
+});
+
 test('status says that the command which collects sends failed rows again', async ({ open }) => {
   const { batch, folder, server, env } = await open('messages');
   const cli = (...argv: string[]) => run(['batch', ...argv], { cwd: folder.cwd, env });

@@ -35,7 +35,7 @@ import {
   summaryDocument,
 } from './summary.ts';
 import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
-import { nextCommand } from './next-command.ts';
+import { collectCommand, nextCommand } from './next-command.ts';
 import { readIds } from './row-names.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
@@ -228,8 +228,14 @@ async function describeEnd({ folders, counts, holder, beganAt }: Status): Promis
     const where = folders.length === 1 ? '' : `${one.name}: `;
     return message === undefined ? [] : [`${where}last run: ${message}`];
   });
-  const next = ends.flatMap(({ one, hints }) => [...hints, ...describeNext(one.states)]);
+  const next = ends.flatMap(({ one, hints }) => [...hints, ...describeNext(one.states), ...describeHeld(one)]);
   return [...news, ...(kept === undefined ? [] : [kept]), ...next];
+}
+
+/** What collects answers that the service makes, if no row waits for one. */
+function describeHeld({ counts, state, typed }: FolderStatus): string[] {
+  const isHeld = (counts.submitted ?? 0) === 0 && state.atService.size > 0;
+  return isHeld ? [`at the service for no job: ${collectCommand(typed)}`] : [];
 }
 
 /** The error of a run that was refused, or stopped, while that holds; its hints, unless they are the commands for the rows. */

@@ -114,7 +114,7 @@ export async function* readReportRows(
         const folder = folders[found.at] as BatchFolder;
         const name = (row: ReportRow): ReportRow => (folders.length > 1 ? placeImages(row, folder) : row);
         const earlier = findEarlier(found, folders);
-        const shown = { ...found, slot: earlier ?? found.slot };
+        const shown = earlier === undefined ? found : { ...found, slot: earlier };
         const reading = results.read(shown);
         if (reading instanceof Promise) {
           yield block;

@@ -265,7 +265,7 @@ async function runOnce(
   keepFates(folder, gateway);
   await endRedo(end, rows, folder, oracle);
   if (isUndisturbed && (end === 'done' || end === 'open')) await checkRedone(rows, folder, oracle);
-  if (end !== 'asked') await checkKept({ rows, run, had }, folder, oracle);
+  if (end !== 'asked') await checkKept({ rows, run, policy, had }, folder, oracle);
   const manifest = files.read('jobs.jsonl').toString();
   const isTaken = end !== 'asked' && (end !== undefined || manifest !== folder.manifest);
   if (isTaken) {
@@ -403,7 +403,9 @@ function checkNamed(
       ([asked, at]) =>
         at < run && asked.startsWith(askWith(base, [])) && (!isAnswered(asked) || (mostWanted.get(base) ?? 0) > 1),
     );
-  const isAnswered = (asked: string): boolean => payments.some((one) => one.asked === asked && isGood(one));
+  // What hung, and was given up by the user's word, is no answer.
+  const isAnswered = (asked: string): boolean =>
+    payments.some((one) => one.asked === asked && one.how !== 'broken' && !(one.fate === 'lost' && one.isRetired));
   for (const payment of paid) {
     const wanting = rows.filter((row) => isWantedBy(row, payment, rows, oracle));
     const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row) || wasCut(row) || hasFailed(row));
@@ -617,7 +619,12 @@ function checkGoingBack(
 
 /** A row that uses others shows its answer, whatever becomes of these and of the run, until it is asked for another, or edited. */
 async function checkKept(
-  { rows, run, had }: { rows: readonly TableRow[]; run: number; had: ReadonlyMap<string, string | undefined> },
+  {
+    rows,
+    run,
+    policy,
+    had,
+  }: { rows: readonly TableRow[]; run: number; policy: RunPolicy; had: ReadonlyMap<string, string | undefined> },
   folder: Folder,
   oracle: Oracle,
 ): Promise<void> {
@@ -631,8 +638,9 @@ async function checkKept(
     if (row.parents.length === 0 || wanted.get(base) !== 1 || !paid || !isWantedBy(row, paid, rows, oracle, true))
       continue;
     const wasAsked = [...askedLast].some(([asked, at]) => at === run && asked.startsWith(askWith(base, [])));
-    // The service can have answered what an earlier run asked; and a kill can come between the note of a request and the request.
-    const isAsked = wasAsked || ['failed', 'unknown'].includes(told.find((one) => one.id === id)?.state ?? '');
+    // The service can have answered what an earlier run asked; and what is accepted can have failed before.
+    const canFail = folder.hadBatches || policy.acceptChanges === true;
+    const isAsked = wasAsked || (canFail && told.find((one) => one.id === id)?.state === 'failed');
     assert.ok(isAsked || shown.get(id) !== undefined, `a row lost its answer, and nobody said so: ${id}`);
   }
 }
